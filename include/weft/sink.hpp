@@ -90,12 +90,23 @@ class Sink {
   virtual void stop_waiting() {}
   /// Flushes and closes; nothing follows. Called once, from the same thread.
   virtual Result<void> finish() { return {}; }
+  /// A simulation kills the node: the sink leaves its files as a killed process would. Nothing
+  /// follows but the destructor. Called from the same thread.
+  virtual void leave() {}
   /// Returns whether `consume` or `finish` may wait or take longer than a microsecond. A sink of
   /// which neither is true returns false: each timeslice is then spared two switches of threads.
   /// Such a sink releases each timeslice before `consume` or `consume_held` returns. Always the
   /// same.
   virtual bool blocks() const { return true; }
   virtual SinkSummary summary() const = 0;
+};
+
+/// An ordinary file as it was before the run.
+struct OlderFile {
+  std::string path;
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t modified_ns = 0;  ///< since 1970
 };
 
 /// The place of a sink within the job.
@@ -111,6 +122,9 @@ struct SinkPlace {
   bool restarted = false;
   /// Tells unfinished files of this run from those of other runs; may be empty.
   std::string run{};
+  /// The files that existed before the run and that the sink may write over: a restarted node takes
+  /// every other file of its names for the output of its earlier life.
+  std::span<const OlderFile> older_files{};
 };
 
 /// Opens a sink by URI: scheme:path?key=value&…

@@ -87,6 +87,8 @@ struct StreamOptions {
   /// itself.
   std::string run;
   bool replaces_files = false;  ///< sinks may write over files that existed before the job
+  /// These files, as far as their names are known. `run_stream` sets them itself.
+  std::vector<OlderFile> older_files;
   /// Functions that replace `source` and `sinks` when they are set. The node's process calls them.
   std::function<Result<std::unique_ptr<Source>>(const SourcePlace&)> make_source;
   std::function<Result<std::unique_ptr<Sink>>(const SinkPlace&)> make_sink;

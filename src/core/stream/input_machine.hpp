@@ -74,6 +74,8 @@ class InputMachine final : public schedule::SendState {
   void on_source_ended() { source_ended_ = true; }
   /// Ends the stream soon: behind all contributions sent by then.
   void stop() { leader_.stop(); }
+  /// Another node died before the stream began, and nobody starts it again.
+  void do_without(NodeId node);
   /// Fills `out` as far as there is room: contributions, then messages owed to peers.
   void turn(Instant now, Outbox& out);
   /// `turn` wants to be called then, even if nothing happens.

@@ -37,6 +37,12 @@ void InputMachine::on_peer_down(NodeId peer) {
   suspect(peer.value());
 }
 
+void InputMachine::do_without(NodeId node) {
+  if (view_.number > 0 || node.value() == config_.self) return;
+  peers_[node.value()].lost = true;  // it does not lead
+  leader_.do_without(node);
+}
+
 bool InputMachine::is_member(NodeId node) const {
   return config_.roster.is_input(node)
              ? view_.inputs.contains(node.value())

@@ -14,6 +14,7 @@ ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex 
       promise_timeout_(promise_timeout),
       majority_only_(majority_only),
       up_(roster.nodes()),
+      gone_(roster.nodes()),
       reborn_(roster.nodes()),
       incarnations_(roster.nodes()),
       patience_(promise_timeout),
@@ -45,6 +46,20 @@ void ViewLeader::node_up(NodeId node, Incarnation incarnation) {
 void ViewLeader::node_down(NodeId node) {
   up_.erase(node.value());
   disturb();
+}
+
+void ViewLeader::do_without(NodeId node) {
+  gone_.insert(node.value());
+  look_ = true;
+}
+
+/// Returns whether a node is missing that is not known to be gone.
+bool ViewLeader::may_still_come() const {
+  if (gone_.empty()) return up_.count() < roster_.nodes();
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    if (!up_.contains(i) && !gone_.contains(i)) return true;
+  }
+  return false;
 }
 
 Instant ViewLeader::next_deadline() const {
@@ -86,7 +101,7 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   // A leader is asked in every turn, and there may be thousands of nodes.
   if (!look_ && !first) return std::nullopt;
   look_ = waits_for_majority_ = false;
-  if (first && up_.count() < roster_.nodes() && now < start_by_) return std::nullopt;
+  if (first && now < start_by_ && may_still_come()) return std::nullopt;
   Prepare next{.asked = now,
                .base = current.number,
                .inputs = IndexSet(roster_.inputs),

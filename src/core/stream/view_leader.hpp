@@ -30,6 +30,9 @@ class ViewLeader {
   /// connection.
   void node_up(NodeId node, Incarnation incarnation);
   void node_down(NodeId node);
+  /// The first view need not wait for this node unless it turns up: it died, and nobody starts it
+  /// again.
+  void do_without(NodeId node);
   /// A member could not reach this one: everybody must start afresh, even if it is there.
   void disturb() { disturbed_ = look_ = true; }
   /// The stream shall end soon (duration over, user's wish).
@@ -60,6 +63,7 @@ class ViewLeader {
 
  private:
   bool is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const;
+  bool may_still_come() const;
   void leave_out_the_silent(Instant now);
   void end_question();
   void find_done(const View& current, View& next) const;
@@ -76,6 +80,7 @@ class ViewLeader {
   bool majority_only_;
   bool waits_for_majority_ = false;
   IndexSet up_;      // by node
+  IndexSet gone_;    // will not come, unless they are up
   IndexSet reborn_;  // members that lost their memory since the view began
   std::vector<Incarnation> incarnations_;
   bool disturbed_ = false;

@@ -31,6 +31,16 @@ TEST(view_leader, whoever_was_silent_and_connects_anew_while_nobody_else_is_ther
   EXPECT_TRUE(leader.propose(at(201), *view));
 }
 
+TEST(view_leader, does_not_wait_with_the_first_view_for_a_node_that_is_known_to_be_gone) {
+  ViewLeader leader({2, 2}, 0, TimesliceIndex::max(), at(1000), Duration::max());
+  for (const std::uint32_t n : {1u, 2u}) leader.node_up(NodeId(n), Incarnation(1));
+  EXPECT_FALSE(leader.propose(at(1), View{})) << "node 3 may still come";
+  leader.do_without(NodeId(3));
+  const auto question = leader.propose(at(2), View{});
+  ASSERT_TRUE(question);
+  EXPECT_EQ(question->computes.count(), 1u);
+}
+
 TEST(view_leader, does_not_leave_out_who_connected_anew_after_it_was_asked) {
   const Roster roster{1, 2};
   ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100));

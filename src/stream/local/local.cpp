@@ -14,6 +14,7 @@
 #include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/local/job_metrics.hpp"
+#include "stream/local/killed_files.hpp"
 #include "stream/local/life_histories.hpp"
 #include "stream/local/local_node.hpp"
 #include "stream/node/admission.hpp"
@@ -22,6 +23,7 @@
 #include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/testbed_twin.hpp"
+#include "stream/sinks/sink_files.hpp"
 
 namespace weft::stream {
 namespace {
@@ -71,6 +73,45 @@ Result<std::vector<faults::Fault>> parse_faults(const StreamOptions& options,
 
 /// For a job that is interrupted while its nodes start.
 constexpr Duration to_begin = Duration::seconds(1);
+/// For the nodes of a job that is interrupted to agree on the stream's end. It takes a few round
+/// trips and the time for what is under way, which is long on links with absurd latencies only.
+constexpr Duration to_agree = Duration::seconds(5);
+
+/// Ends a job's stream when its time is over or somebody wishes it.
+class Ending {
+ public:
+  Ending(LocalJob& job, const StopSignals& signals) : job_(job), signals_(signals) {}
+
+  /// Called often. `over`: the stream has lasted long enough; `flows`: it has begun. The error is
+  /// that the job ends at once.
+  Result<void> look(Instant now, bool over, bool flows) {
+    if (!stopping_ && (over || signals_.came())) {
+      stopping_ = true;
+      job_.stop();
+      if (!over) spdlog::info("interrupted: the stream ends; a second signal kills");
+    }
+    if (!signals_.came()) return {};
+    if (!std::exchange(hurried_, true)) job_.hurry();
+    // Nodes that wait for a pipe's writer, say, hear nothing. What has not begun needs no end.
+    const bool stuck = !flows && signals_.since_first() > to_begin;
+    if (signals_.count() > 1 || stuck) return Error{ErrorCode::cancelled, "interrupted"};
+    if (cut_off_ || signals_.since_first() <= to_agree || job_.waits_for_sink(now)) return {};
+    cut_off_ = true;
+    spdlog::warn(
+        "the nodes did not agree on the stream's end within {}: each ends with what its sink has "
+        "got",
+        to_text(to_agree));
+    job_.cut_off();
+    return {};
+  }
+
+ private:
+  LocalJob& job_;
+  const StopSignals& signals_;
+  bool stopping_ = false;
+  bool hurried_ = false;
+  bool cut_off_ = false;
+};
 
 /// Drives a job until all its nodes have reported.
 Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const LocalOptions& local,
@@ -90,7 +131,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
   Instant next_progress = start + progress_every;
   JobProgress progress(nodes, start);
   LifeHistories histories({options.inputs, options.computes}, progress_every);
-  bool stopping = false, hurried = false;
+  Ending ending(job, signals);
   while (!job.all_reported()) {
     const Instant now =
         job.step(next_progress, [&](NodeId node, Incarnation life, const std::string& text) {
@@ -119,15 +160,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
       return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
     }
     const bool over = options.duration != Duration{} && now - start >= options.duration;
-    if (!stopping && (over || signals.came())) {
-      stopping = true;
-      job.stop();
-      if (!over) spdlog::info("interrupted: the stream ends; a second signal kills");
-    }
-    if (signals.came() && !std::exchange(hurried, true)) job.hurry();
-    // Nodes that wait for a pipe's writer, say, hear nothing. What has not begun needs no end.
-    const bool stuck = stopping && !flows && signals.came() && signals.since_first() > to_begin;
-    if (signals.count() > 1 || stuck) return Error{ErrorCode::cancelled, "interrupted"};
+    if (auto goes_on = ending.look(now, over, flows); !goes_on) return std::move(goes_on).error();
     if (now < next_progress) continue;
     next_progress = now + progress_every;
     const StreamProgress total = progress.total(now);
@@ -284,9 +317,25 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   suited.source_in_loop = options.source_in_loop || runner.in_loop;
   // One process at a time has that number on this host.
   suited.run = fmt::format("{}", ::getpid());
+  if (suited.replaces_files && !suited.make_sink) {
+    suited.older_files = find_older_files(suited.sinks, suited.inputs, suited.computes);
+  }
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
+  const bool all_lost = !reports && reports.error().code == ErrorCode::unavailable;
+  // What killed nodes delivered is part of the result. After any other error no node keeps its own.
+  auto completed = Result<void>();
+  if (reports || all_lost) {
+    completed = complete_killed_files(suited);
+  } else {
+    tell_of_killed_files(suited);
+  }
   if (!reports) return std::move(reports).error();
-  return merge_reports(suited, *reports);
+  report::RunRecord record = merge_reports(suited, *reports);
+  if (!completed) {
+    ++record.checks.errors;
+    if (record.checks.first_error.empty()) record.checks.first_error = completed.error().message;
+  }
+  return record;
 }
 
 Result<report::RunRecord> run_twin(const StreamOptions& options, const LocalOptions& local) {

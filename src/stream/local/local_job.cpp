@@ -19,6 +19,10 @@ namespace {
 constexpr Duration longest_wait = Duration::milliseconds(50);
 /// A loaded machine lets a process wait as well, but not for so long.
 constexpr Duration longest_delay = Duration::seconds(1);
+/// For a new life to be told that the stream is over.
+constexpr Duration newcomers_patience = Duration::seconds(1);
+/// A node that waits for its sink says so several times within this.
+constexpr Duration sink_news = Duration::seconds(2);
 
 }  // namespace
 
@@ -66,13 +70,17 @@ void LocalJob::look_at_clock(Instant now) {
 }
 
 void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
-  bool others_reported = true, any_missing = false;
+  bool others_reported = true, any_missing = false, only_newcomers = true;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     if (!processes_.runs(i) || nodes_[i].report) continue;
     any_missing = true;
+    only_newcomers = only_newcomers && is_newcomer(i);
     // Opening a fabric may take seconds, in which a node has nothing to say.
     const bool silent = directory_.knows(i) && now - nodes_[i].heard > patience;
-    if (silent) processes_.signal(i, SIGKILL);
+    if (silent) {
+      spdlog::warn("node {} said nothing for {}: it is killed", i, to_text(patience));
+      processes_.signal(i, SIGKILL);
+    }
     const bool busy = nodes_[i].sink && now - *nodes_[i].sink <= patience;
     others_reported = others_reported && !silent && !busy;
   }
@@ -85,9 +93,15 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
   // All nodes leave at the same time, but for those with a slow sink: one that has not left for
   // long is cut off.
   if (only_silent_since_ == Instant::never()) only_silent_since_ = now;
-  if (now - only_silent_since_ < patience) return;
+  if (only_newcomers) patience = std::min(patience, newcomers_patience);
+  if (now - only_silent_since_ >= patience) cut_off_the_silent(patience);
+}
+
+void LocalJob::cut_off_the_silent(Duration patience) {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (nodes_[i].report) continue;
+    if (!processes_.runs(i) || nodes_[i].report || nodes_[i].is_cut_off) continue;
+    spdlog::warn("node {}{} did not end within {} of all others: it is killed", i,
+                 is_newcomer(i) ? ", which had just been started again," : "", to_text(patience));
     nodes_[i].is_cut_off = true;
     processes_.signal(i, SIGKILL);
   }
@@ -126,6 +140,7 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
   node.heard = options_.clock();
   switch (message.kind) {
     case job_message::started:
+      node.has_begun = true;
       if (!faults_) faults_.emplace(options_.faults, node.heard);
       break;
     case job_message::address:
@@ -166,8 +181,14 @@ void LocalJob::reap() {
     if (node.report || (!killed && WEXITSTATUS(status) == 0)) continue;
     ++deaths_;
     if (killed) spdlog::warn("node {} ended by signal {}", i, WTERMSIG(status));
-    if (killed && !node.is_cut_off && (options_.restart || node.expected_death)) {
+    const bool restarts = options_.restart || node.expected_death;
+    if (killed && restarts && !node.is_cut_off) {
       if (auto spawned = spawn(i); !spawned) failure_ = spawned.error();
+    } else if (!started()) {
+      // The others need not wait for it with their start.
+      for (std::uint32_t other = 0; other < nodes_.size(); ++other) {
+        send_to(other, job_message::gone, std::to_string(i));
+      }
     }
   }
 }
@@ -233,6 +254,18 @@ void LocalJob::stop() {
 
 void LocalJob::hurry() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::hurry, "");
+}
+
+void LocalJob::cut_off() {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::cut_off, "");
+}
+
+bool LocalJob::waits_for_sink(Instant now) const {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const auto& sink = nodes_[i].sink;
+    if (processes_.runs(i) && !nodes_[i].report && sink && now - *sink <= sink_news) return true;
+  }
+  return false;
 }
 
 void LocalJob::let_go(Duration patience) {

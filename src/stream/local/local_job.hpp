@@ -33,6 +33,8 @@ inline constexpr char report = 'r';    ///< node → job: NodeReport; the node g
 inline constexpr char leave = 'x';     ///< job → node: everybody has reported
 inline constexpr char stop = 'q';      ///< job → node: end the stream soon
 inline constexpr char hurry = 'h';     ///< job → node: and wait for no consumer that has not come
+inline constexpr char cut_off = 'c';   ///< job → node: end with what there is
+inline constexpr char gone = 'g';      ///< job → node: "NODE" died and is not started again
 inline constexpr char sink = 'k';      ///< node → job, again and again: it waits for its sink
 inline constexpr char link = 'l';  ///< job → node: "RATE" in bytes/s for a shaped link, 0: back
 inline constexpr char started = 'b';  ///< node → job: it knows its first view
@@ -84,6 +86,10 @@ class LocalJob final : private faults::FaultTarget {
   void stop();
   /// Tells everybody that somebody wants that end now.
   void hurry();
+  /// Tells everybody to end with what there is: agreeing takes too long.
+  void cut_off();
+  /// Returns whether a node has said of late that it waits for its sink.
+  bool waits_for_sink(Instant now) const;
   /// Lets the nodes go and waits for them; kills those that have not left after `patience`, and
   /// says so. Their reports, by node; none for nodes that died without.
   std::vector<NodeReport> finish(Duration patience = Duration::seconds(5));
@@ -92,8 +98,9 @@ class LocalJob final : private faults::FaultTarget {
   /// Returns whether the stream flows; faults count their times from then on.
   bool started() const { return faults_.has_value(); }
   /// Kills nodes that said nothing for `patience` (a stopped process does not even do that) and,
-  /// when all others have reported, those that have not for as long and wait for no sink. `now` is
-  /// when `step` listened last. Time in which this process stood still does not count.
+  /// when all others have reported, those that have not for as long and wait for no sink; new lives
+  /// that have not begun to take part by then get a second. `now` is when `step` listened last.
+  /// Time in which this process stood still does not count.
   void give_up_on_silent_nodes(Instant now, Duration patience);
   /// The faults played so far.
   const std::vector<faults::FaultPlayed>& faults_played() const { return faults_played_; }
@@ -109,9 +116,16 @@ class LocalJob final : private faults::FaultTarget {
     Instant heard{};                // its last message
     std::optional<Instant> sink{};  // when it last said that it waits for its sink
     bool expected_death = false;
+    bool has_begun = false;   // it knows a view
     bool is_cut_off = false;  // the others are done: a new life would have nothing to do
   };
   Result<void> spawn(std::uint32_t index);
+  /// Returns whether a node's new life is up and has not found its way into the stream.
+  bool is_newcomer(std::uint32_t index) const {
+    return directory_.life(index).value() > 1 && directory_.knows(index) &&
+           !nodes_[index].has_begun;
+  }
+  void cut_off_the_silent(Duration patience);
   /// Called often. After a long time without a call nobody was heard since nobody listened.
   void look_at_clock(Instant now);
   void on_message(std::uint32_t index, Channel::Message message, const OnProgress& on_progress);

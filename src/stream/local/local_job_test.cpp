@@ -80,6 +80,66 @@ TEST_F(LeftBehind, a_node_that_is_cut_off_has_no_other_life) {
   EXPECT_FALSE(outlives_the_others(job));
 }
 
+/// Node 0 has reported. Node 1 dies as soon as it is started; its next life is up and never begins.
+LocalJob job_with_a_newcomer() {
+  return {JobOptions{.nodes = 2, .restart = true, .faults = {}, .testbed = nullptr},
+          [](NodePlace place) {
+            if (place.self == NodeId(0)) {
+              (void)place.channel.send(job_message::report, encode_report(NodeReport{}));
+            } else if (place.incarnation == Incarnation(1)) {
+              (void)::raise(SIGKILL);
+            }
+            (void)place.channel.send(job_message::address, "somewhere");
+            (void)place.channel.send(job_message::progress, "here");
+            while (place.channel.open()) {
+              const auto message = place.channel.receive();
+              if (message && message->kind == job_message::leave) return 0;
+              ::usleep(1000);
+            }
+            return 0;
+          }};
+}
+
+TEST(local_job, a_new_life_that_comes_when_all_others_are_done_is_not_waited_for_long) {
+  LocalJob job = job_with_a_newcomer();
+  ASSERT_TRUE(job.start());
+  std::vector<int> words(2);
+  const auto hear = [&] {
+    job.step(monotonic_now() + Duration::milliseconds(20),
+             [&](NodeId from, const auto&...) { ++words[from.value()]; });
+  };
+  while (words[0] < 1 || words[1] < 1) hear();
+  const Instant first = monotonic_now();
+  job.give_up_on_silent_nodes(first, patience);
+  EXPECT_TRUE(job.any_lives(1, 2));
+  job.give_up_on_silent_nodes(first + Duration::seconds(2), patience);
+  while (job.any_lives(1, 2)) hear();
+  EXPECT_EQ(words[1], 1) << "it was started again";
+}
+
+TEST(local_job, nodes_hear_of_one_that_died_before_the_stream_began) {
+  LocalJob job(JobOptions{.nodes = 2, .restart = false, .faults = {}, .testbed = nullptr},
+               [](NodePlace place) {
+                 if (place.self == NodeId(1)) (void)::raise(SIGKILL);
+                 while (place.channel.open()) {
+                   const auto message = place.channel.receive();
+                   if (message && message->kind == job_message::leave) return 0;
+                   if (message && message->kind == job_message::gone) {
+                     (void)place.channel.send(job_message::progress, message->text);
+                   }
+                   ::usleep(1000);
+                 }
+                 return 0;
+               });
+  ASSERT_TRUE(job.start());
+  std::string gone;
+  while (gone.empty() && job.any_lives(0, 1)) {
+    job.step(monotonic_now() + Duration::milliseconds(20),
+             [&](NodeId, Incarnation, const std::string& text) { gone = text; });
+  }
+  EXPECT_EQ(gone, "1");
+}
+
 Duration passed_over{};  // by the job's clock while nobody ran
 Instant clock_with_pauses() {
   return monotonic_now() + passed_over;

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/log.hpp"
+#include "base/number_text.hpp"
 #include "runtime/clock.hpp"
 #include "stream/node/node_loop.hpp"
 
@@ -42,7 +43,7 @@ class LocalNode {
         (void)channel_.send(job_message::failed, encode_failure(*node_.failure()));
         return 1;
       }
-      if (!reported_ && node_.finished() && loop_.flushed()) {
+      if (!reported_ && node_.finished() && (cut_off_ || loop_.flushed())) {
         reported_ = true;
         if (!channel_.send(job_message::report, encode_report(node_.report()))) return 1;
       }
@@ -81,6 +82,15 @@ class LocalNode {
         break;
       case job_message::hurry:
         node_.hurry();
+        break;
+      case job_message::cut_off:
+        cut_off_ = true;
+        node_.cut_off();
+        break;
+      case job_message::gone:
+        if (const auto id = parse_number<std::uint32_t>(message.text)) {
+          node_.do_without(NodeId(*id));
+        }
         break;
       case job_message::leave:
         leaving_ = true;
@@ -122,6 +132,7 @@ class LocalNode {
   Instant next_progress_{};
   bool said_started_ = false;
   bool reported_ = false;
+  bool cut_off_ = false;
   bool leaving_ = false;
 };
 

@@ -17,6 +17,7 @@
 #include "base/units.hpp"
 #include "core/stream/messages.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
+#include "stream/sinks/sink_files.hpp"
 #include "stream/uri.hpp"
 #include "weft/timeslice.hpp"
 #include "wire/archive/existing.hpp"
@@ -66,16 +67,9 @@ std::vector<std::string> files_read(const StreamOptions& options) {
 
 /// The first files that a sink writes.
 std::vector<std::string> files_written(const Uri& uri, const StreamOptions& options) {
-  std::vector<std::string> files;
-  const bool is_archive = uri.scheme() == "tsa";
-  const char letter = is_archive ? 'n' : 'i';
-  const std::uint32_t nodes = is_archive ? options.computes : options.inputs;
-  const std::uint32_t count = has_placeholder(uri.path(), letter) ? nodes : 1;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::string number = std::to_string(i);
-    files.push_back(is_archive ? expand_placeholders(uri.path(), {{'n', number}, {'s', "0000"}})
-                               : expand_placeholders(uri.path(), {{'i', number}}));
-  }
+  std::vector<std::string> files = sink_paths(uri, options.inputs, options.computes);
+  if (uri.scheme() != "tsa") return files;
+  for (std::string& file : files) file = expand_placeholders(file, {{'s', "0000"}});
   return files;
 }
 

@@ -51,7 +51,7 @@ class ComputeNode final : public StreamNode {
     sink_->collect(released_);
     for (const TimesliceIndex t : released_) machine_.release(t);
     with_sink_ -= released_.size();
-    machine_.turn(now, out);
+    if (!cut_off_) machine_.turn(now, out);
     const bool moved = !out.deliver.empty() || !released_.empty();
     for (const Delivery& d : out.deliver.view()) waiting_.push_back(d.timeslice);
     out.deliver.clear();
@@ -65,18 +65,22 @@ class ComputeNode final : public StreamNode {
     return moved || handed || out.tx.size() > before;
   }
 
-  Instant next_deadline() const override { return machine_.next_deadline(); }
+  Instant next_deadline() const override {
+    return cut_off_ ? Instant::never() : machine_.next_deadline();
+  }
   std::vector<int> descriptors() const override {
     const int news = sink_->descriptor();
     return news < 0 ? std::vector<int>() : std::vector<int>{news};
   }
   void stop() override {}
+  void cut_off() override { cut_off_ = true; }
   void hurry() override { sink_->stop_waiting(); }
+  void leave() override { sink_->leave(); }
   bool waits_for_sink() const override {
     return !waiting_.empty() || with_sink_ > 0 || (sink_ending_ && !sink_ended_);
   }
   bool started() const override { return report_.started != Instant::never(); }
-  bool finished() const override { return machine_.finished() && sink_ended_; }
+  bool finished() const override { return has_all() && sink_ended_; }
   const std::optional<Error>& failure() const override { return failure_; }
   std::string describe() const override { return machine_.describe(); }
 
@@ -124,6 +128,9 @@ class ComputeNode final : public StreamNode {
   }
 
  private:
+  /// Nothing more will be delivered.
+  bool has_all() const { return cut_off_ || machine_.finished(); }
+
   void record(const TimesliceBuilt& b) {
     const double spread = b.spread.to_microseconds();
     report_.delivered.add(b.timeslice);
@@ -164,7 +171,7 @@ class ComputeNode final : public StreamNode {
   }
 
   void end_sink() {
-    if (!sink_ending_ && machine_.finished() && waiting_.empty()) {
+    if (!sink_ending_ && has_all() && waiting_.empty()) {
       sink_ending_ = true;
       sink_->finish();
     }
@@ -184,6 +191,7 @@ class ComputeNode final : public StreamNode {
   std::deque<TimesliceIndex> waiting_;  // delivered, no room at the sink; bounded by the rings
   std::vector<TimesliceIndex> released_;
   std::size_t with_sink_ = 0;
+  bool cut_off_ = false;
   bool sink_ending_ = false;
   bool sink_ended_ = false;  // and its failure is known
   std::uint64_t dropped_ = 0;
@@ -222,17 +230,22 @@ Result<std::vector<PairMemory>> expose_pairs(const MirroredArena& rings,
 
 }  // namespace
 
+SinkPlace sink_place(const StreamOptions& options, std::uint32_t self, bool restarted) {
+  return {.compute = self,
+          .computes = options.computes,
+          .inputs = options.inputs,
+          .microslices_per_timeslice = options.microslices_per_timeslice,
+          .seed = options.seed,
+          .replaces_files = options.replaces_files,
+          .restarted = restarted,
+          .run = options.run,
+          .older_files = options.older_files};
+}
+
 Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& options,
                                                       std::uint32_t self, bool restarted,
                                                       Fabric& fabric) {
-  const SinkPlace place{.compute = self,
-                        .computes = options.computes,
-                        .inputs = options.inputs,
-                        .microslices_per_timeslice = options.microslices_per_timeslice,
-                        .seed = options.seed,
-                        .replaces_files = options.replaces_files,
-                        .restarted = restarted,
-                        .run = options.run};
+  const SinkPlace place = sink_place(options, self, restarted);
   auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
   if (!sink) return Error{sink.error().code, fmt::format("--sink: {}", sink.error().message)};
   auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,

@@ -45,6 +45,7 @@ class InputNode final : public StreamNode {
   }
 
   bool work(Instant now, Outbox& out) override {
+    if (cut_off_) return false;
     const std::size_t before = out.tx.size();
     const bool fed = feed(now);
     machine_.turn(now, out);
@@ -63,13 +64,16 @@ class InputNode final : public StreamNode {
   }
 
   Instant next_deadline() const override {
+    if (cut_off_) return Instant::never();
     return machine_.source_may_run() ? std::min(machine_.next_deadline(), feed_at_)
                                      : machine_.next_deadline();
   }
   std::vector<int> descriptors() const override { return {news_.descriptor()}; }
   void stop() override { machine_.stop(); }
+  void cut_off() override { cut_off_ = true; }
+  void do_without(NodeId node) override { machine_.do_without(node); }
   bool started() const override { return report_.started != Instant::never(); }
-  bool finished() const override { return machine_.finished(); }
+  bool finished() const override { return cut_off_ || machine_.finished(); }
   const std::optional<Error>& failure() const override { return failure_; }
   void sample(Instant) override {}
   StreamProgress progress() override { return {}; }
@@ -143,6 +147,7 @@ class InputNode final : public StreamNode {
   InputBuffer buffer_;
   InputMachine machine_;
   bool ended_ = false;
+  bool cut_off_ = false;
   Instant feed_at_{};
   SourceWatch news_;
   TimesliceIndex consumed_{};

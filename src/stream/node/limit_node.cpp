@@ -13,11 +13,16 @@ class LimitNode : public StreamNode {
  public:
   std::vector<int> descriptors() const override { return {}; }
   void stop() override {}
+  void cut_off() override { is_cut_off_ = true; }
   const std::optional<Error>& failure() const override { return failure_; }
   void sample(Instant) override {}
   StreamProgress progress() override { return {}; }
 
+ protected:
+  bool is_cut_off() const { return is_cut_off_; }
+
  private:
+  bool is_cut_off_ = false;
   std::optional<Error> failure_;
 };
 
@@ -34,7 +39,7 @@ class SenderNode final : public LimitNode {
   }
   Instant next_deadline() const override { return machine_.next_deadline(); }
   bool started() const override { return machine_.started() != Instant::never(); }
-  bool finished() const override { return machine_.finished(); }
+  bool finished() const override { return is_cut_off() || machine_.finished(); }
   NodeReport report() override {
     NodeReport r;
     r.node = NodeId(node_);
@@ -66,7 +71,7 @@ class ReceiverNode final : public LimitNode {
   }
   Instant next_deadline() const override { return Instant::never(); }
   bool started() const override { return false; }
-  bool finished() const override { return machine_.finished(); }
+  bool finished() const override { return is_cut_off() || machine_.finished(); }
   NodeReport report() override {
     NodeReport r;
     r.node = config_.roster.compute_node(config_.self);

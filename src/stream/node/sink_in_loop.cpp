@@ -35,6 +35,7 @@ class SinkInLoop final : public SinkRunner {
     if (!result && !failure_) failure_ = result.error();
     ended_ = true;
   }
+  void leave() override { sink_->leave(); }
   bool finished() const override { return ended_; }
   std::optional<Error> failure() const override { return failure_; }
   SinkSummary summary() const override { return sink_->summary(); }

@@ -28,6 +28,8 @@ class SinkRunner {
   virtual void stop_waiting() = 0;
   /// Nothing follows: the sink is flushed behind what it has.
   virtual void finish() = 0;
+  /// `Sink::leave`. Only where the sink runs in the driver's loop.
+  virtual void leave() {}
   /// The sink is flushed, or has failed.
   virtual bool finished() const = 0;
   /// The error that `consume` or `finish` reported, if any.

@@ -31,8 +31,14 @@ class StreamNode {
   virtual std::vector<int> descriptors() const = 0;
   /// Ends the stream soon, in agreement with the others.
   virtual void stop() = 0;
+  /// The nodes did not agree on that end in time: this one ends with what its sink has got.
+  virtual void cut_off() = 0;
+  /// Another node died before the stream began, and nobody starts it again.
+  virtual void do_without(NodeId) {}
   /// Somebody wants that end now: the sink waits no longer for consumers that have not come.
   virtual void hurry() {}
+  /// A simulation kills the node: `Sink::leave`. Nothing follows but the destructor.
+  virtual void leave() {}
   /// The node goes on because its sink has timeslices to take or an end to come to.
   virtual bool waits_for_sink() const { return false; }
   /// The job has begun: this node knows its first view.
@@ -46,6 +52,9 @@ class StreamNode {
   virtual NodeReport report() = 0;
   virtual std::string describe() const = 0;
 };
+
+/// The place of a compute node's sink. `options` must outlive it.
+SinkPlace sink_place(const StreamOptions& options, std::uint32_t self, bool restarted);
 
 /// Makes a node once its fabric is open; `restarted` when an earlier life took part. `now` is on
 /// the clock that will drive it.

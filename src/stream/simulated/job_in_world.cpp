@@ -321,7 +321,7 @@ void JobInWorld::keep_remains(std::uint32_t host) {
 Result<void> JobInWorld::kill(std::uint32_t host) {
   if (auto good = check_alive(host); !good) return good;
   keep_remains(host);
-  nodes_[host]->kill();
+  nodes_[host]->die();
   changed_ = true;
   if (!local_.restart) return {};
   return spawn(host);
@@ -330,7 +330,7 @@ Result<void> JobInWorld::kill(std::uint32_t host) {
 Result<void> JobInWorld::restart(std::uint32_t host) {
   if (nodes_[host]->alive()) {
     keep_remains(host);
-    nodes_[host]->kill();
+    nodes_[host]->die();
   }
   return spawn(host);
 }

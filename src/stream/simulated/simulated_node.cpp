@@ -53,6 +53,11 @@ void SimulatedNode::stop() {
   wake_at(now());
 }
 
+void SimulatedNode::die() {
+  if (node_ != nullptr) node_->leave();
+  kill();
+}
+
 void SimulatedNode::on_timer(std::uint16_t detail, std::uint64_t payload) {
   if (detail != sample_timer) return HostedProcess::on_timer(detail, payload);
   if (node_ != nullptr && !paused()) node_->sample(local_now());

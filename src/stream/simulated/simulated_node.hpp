@@ -35,6 +35,8 @@ class SimulatedNode final : public sim::HostedProcess {
   Result<void> start();
   /// Ends the stream in agreement with the others.
   void stop();
+  /// As `kill`, but what its sinks wrote stays, as after SIGKILL.
+  void die();
 
   bool started() const { return node_ != nullptr && node_->started(); }
   /// Its part is over, and all it posted has left.

@@ -2,12 +2,11 @@
 #include "stream/sinks/archive_sink.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
+#include "stream/sinks/archive_files.hpp"
 #include "stream/sinks/counting.hpp"
 #include "wire/archive/reader.hpp"
 #include "wire/archive/system_error.hpp"
@@ -20,27 +19,25 @@ using wire::ArchiveCompression;
 using wire::ArchiveWriter;
 
 struct Rotation {
-  std::string path;  ///< with %s where files are numbered
   ArchiveCompression compression = ArchiveCompression::none;
   int zstd_level = 1;
   std::uint64_t bytes = UINT64_MAX;
   std::uint64_t items = UINT64_MAX;
   wire::Existing existing = wire::Existing::refuse;
-  bool is_numbered = false;  ///< the path has %s
-  bool restarted = false;    ///< an earlier life of the node wrote to the same files
-  std::string run;           ///< as in SinkPlace
+  bool restarted = false;  ///< an earlier life of the node wrote to the same files
+  std::string run;         ///< as in SinkPlace
 };
 
 class ArchiveSink final : public Sink {
  public:
-  explicit ArchiveSink(Rotation rotation) : rotation_(std::move(rotation)) {}
+  ArchiveSink(ArchiveFiles files, Rotation rotation)
+      : names_(std::move(files)), rotation_(std::move(rotation)) {}
 
   Result<void> start_file() {
     // Files that an earlier life finished are part of the run.
-    const bool continues = rotation_.restarted && rotation_.is_numbered;
-    while (continues && ::access(file_name().c_str(), F_OK) == 0) ++files_;
-    const std::string name = file_name();
-    auto earlier = set_aside(name);
+    if (rotation_.restarted) files_ = names_.skip_finished(files_);
+    const std::string name = names_.name(files_);
+    auto earlier = rotation_.restarted ? names_.set_aside(name) : std::string();
     if (!earlier) return std::move(earlier).error();
     auto file = wire::FileOutput::create(name, rotation_.existing, rotation_.run);
     if (!file) return std::move(file).error();
@@ -64,26 +61,10 @@ class ArchiveSink final : public Sink {
     return writer_->flush();
   }
   Result<void> finish() override { return writer_->finish(); }
+  void leave() override { writer_->leave(); }
   SinkSummary summary() const override { return summary_; }
 
  private:
-  /// The file that an earlier life was killed over, or finished just before, under a name that no
-  /// life writes to; empty if there is none.
-  Result<std::string> set_aside(const std::string& name) const {
-    if (!rotation_.restarted || rotation_.run.empty()) return std::string();
-    const std::string unfinished = wire::FileOutput::unfinished(name, rotation_.run);
-    std::string aside = unfinished + "-earlier";
-    // A life that was killed while it copied left both files, and the copy is the shorter one.
-    if (::access(aside.c_str(), F_OK) == 0) return aside;
-    if (std::rename(unfinished.c_str(), aside.c_str()) == 0) return aside;
-    if (errno != ENOENT) return wire::system_error("write", name, errno);
-    // The file is of this run: the first life refused any older one.
-    struct stat status {};
-    const bool is_done = ::stat(name.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-    if (!is_done || rotation_.existing == wire::Existing::replace) return std::string();
-    if (std::rename(name.c_str(), aside.c_str()) == 0) return aside;
-    return wire::system_error("write", name, errno);
-  }
   /// Copies what an earlier life wrote. The last timeslice may be cut off: that life had not
   /// delivered it.
   Result<void> take_over(const std::string& earlier) {
@@ -99,10 +80,7 @@ class ArchiveSink final : public Sink {
     return {};
   }
 
-  std::string file_name() const {
-    return expand_placeholders(rotation_.path, {{'s', fmt::format("{:04}", files_)}});
-  }
-
+  ArchiveFiles names_;
   Rotation rotation_;
   std::uint64_t files_ = 0;
   std::unique_ptr<ArchiveWriter> writer_;
@@ -135,7 +113,6 @@ Result<std::unique_ptr<Sink>> make_archive_sink(const Uri& uri, const SinkPlace&
   const auto items = uri.number("items", UINT64_MAX, 1, UINT64_MAX);
   if (!items) return items.error();
   if (place.replaces_files) rotation.existing = wire::Existing::replace;
-  rotation.is_numbered = has_placeholder(uri.path(), 's');
   rotation.restarted = place.restarted;
   rotation.run = place.run;
   rotation.bytes = bytes->value();
@@ -149,9 +126,7 @@ Result<std::unique_ptr<Sink>> make_archive_sink(const Uri& uri, const SinkPlace&
                     "node's index) in the name",
                     place.computes));
   }
-  rotation.path =
-      expand_placeholders(uri.path(), {{'n', std::to_string(place.compute)}, {'s', "%s"}});
-  auto sink = std::make_unique<ArchiveSink>(std::move(rotation));
+  auto sink = std::make_unique<ArchiveSink>(ArchiveFiles(uri, place), std::move(rotation));
   if (auto started = sink->start_file(); !started) return std::move(started).error();
   return std::unique_ptr<Sink>(std::move(sink));
 }

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "stream/sinks/counting.hpp"
+#include "stream/sinks/sink_files.hpp"
 #include "stream/sources/pattern.hpp"
 #include "stream/sources/pieces.hpp"
+#include "wire/archive/byte_output.hpp"
 #include "wire/archive/component.hpp"
 #include "wire/archive/existing.hpp"
 #include "wire/archive/system_error.hpp"
@@ -36,8 +38,8 @@ class SharedFile {
     const bool special = is_there && !S_ISREG(status.st_mode);
     const bool is_old = is_there && !special && !place.restarted;
     if (is_old && !place.replaces_files) return wire::exists_error(path);
-    const std::string suffix = place.run.empty() ? ".part" : ".part-" + place.run;
-    std::string temporary = special ? "" : path + suffix;
+    std::string temporary = special ? "" : unfinished(path, place);
+    if (is_there && !special && place.restarted) take_back(path, temporary, place);
     int descriptor = -1;
     if (special) {
       const auto opened = wire::open_special(path);
@@ -55,6 +57,9 @@ class SharedFile {
     }
     if (flock(descriptor, LOCK_SH) != 0) return system_error("lock", file.path_, errno);
     return file;
+  }
+  static std::string unfinished(const std::string& path, const SinkPlace& place) {
+    return place.run.empty() ? path + ".part" : wire::FileOutput::unfinished(path, place.run);
   }
   SharedFile(SharedFile&& other) noexcept
       : path_(std::move(other.path_)),
@@ -96,6 +101,7 @@ class SharedFile {
     if (number != 0 && number != ENOENT) return system_error("write", path_, number);
     return {};
   }
+  void leave() { ::close(std::exchange(descriptor_, -1)); }
 
  private:
   SharedFile(std::string path, std::string temporary, int descriptor, wire::Existing existing)
@@ -106,7 +112,14 @@ class SharedFile {
 
   void abandon() {
     if (!temporary_.empty()) unlink(temporary_.c_str());
-    ::close(std::exchange(descriptor_, -1));
+    leave();
+  }
+  /// The earlier life may have been the last one to finish the file. What this life writes belongs
+  /// into the same file.
+  static void take_back(const std::string& path, const std::string& temporary,
+                        const SinkPlace& place) {
+    if (place.run.empty() || !is_of_run(path, place.older_files)) return;
+    wire::rename_file(path, temporary, wire::Existing::refuse);
   }
 
   std::string path_;
@@ -152,6 +165,9 @@ class FileSink final : public Sink {
       if (auto closed = file.close(); !closed) return closed;
     }
     return {};
+  }
+  void leave() override {
+    for (SharedFile& file : files_) file.leave();
   }
   SinkSummary summary() const override { return summary_; }
 

@@ -65,6 +65,10 @@ Result<void> TeeSink::finish() {
   return first;
 }
 
+void TeeSink::leave() {
+  for (const auto& sink : sinks_) sink->leave();
+}
+
 bool TeeSink::blocks() const {
   return std::ranges::any_of(sinks_, [](const auto& sink) { return sink->blocks(); });
 }

@@ -21,6 +21,7 @@ class TeeSink final : public Sink {
   void stop_waiting() override;
   /// Finishes all sinks, even after an error of one, and returns the first error.
   Result<void> finish() override;
+  void leave() override;
   /// True where one of them does.
   bool blocks() const override;
   SinkSummary summary() const override;

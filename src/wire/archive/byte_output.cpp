@@ -57,10 +57,13 @@ FileOutput::~FileOutput() {
   abandon();
 }
 
+void FileOutput::leave() {
+  if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
+}
+
 void FileOutput::abandon() {
   if (descriptor_ < 0) return;
-  close(descriptor_);
-  descriptor_ = -1;
+  leave();
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 

@@ -42,6 +42,8 @@ class FileOutput {
   Result<void> flush();
   /// Writes out the buffered bytes, closes and renames.
   Result<void> finish();
+  /// Closes, and leaves the unfinished file to others, without bytes that are not flushed.
+  void leave();
   const std::string& path() const { return path_; }
   std::uint64_t bytes() const { return bytes_; }
 

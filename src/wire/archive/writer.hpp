@@ -35,6 +35,8 @@ class ArchiveWriter {
   /// All items so far stay in the file if the process is killed.
   Result<void> flush();
   Result<void> finish();
+  /// As FileOutput::leave.
+  void leave() { file_->leave(); }
 
   const ArchiveFormat& format() const { return format_; }
   const std::string& path() const { return file_->path(); }

@@ -234,6 +234,51 @@ TEST(stream_faults, first_input_that_is_killed_while_the_job_starts_holds_nobody
   }
 }
 
+TEST(stream_faults, node_that_is_killed_while_the_job_starts_is_not_waited_for) {
+  for (const std::ptrdiff_t files : {0, 8, 13}) {
+    SCOPED_TRACE(fmt::format("killed with {} files open", files));
+    WeftProcess job({"stream", "local", "--inputs", "3", "--computes", "2", "--source",
+                     "pattern:?size=4KiB&rate=1kHz", "--timeslices", "1000", "--sink",
+                     "check:", "--no-limit", "--json", "--start-timeout", "10min"});
+    const pid_t input = first_child(job);
+    ASSERT_GT(input, 0);
+    wait_for_open_files(input, files);
+    (void)::kill(input, SIGKILL);
+    expect_nothing_lost(job.wait(60));
+  }
+}
+
+TEST(stream_faults, compute_that_is_killed_leaves_a_whole_archive_and_a_word) {
+  const std::string simulated = "sim:" WEFT_SCENARIOS "/star-100mbit.toml";
+  for (const std::string& fabric : {std::string("tcp"), simulated}) {
+    ScratchDirectory directory;
+    const bool is_simulated = fabric == simulated;
+    // A piece of a KiB for each of two inputs in a timeslice, of which there are 1,000 a second.
+    write_file(directory / "in", std::string((is_simulated ? 50 : 1500) * 2048, 'x'));
+    const Ended ended =
+        run_weft({"stream",         "local",
+                  "--inputs",       "2",
+                  "--computes",     "2",
+                  "--fabric",       fabric,
+                  "--source",       "file:" + (directory / "in") + "?cut=1KiB&rate=1kHz",
+                  "--sink",         "tsa:" + (directory / "%n.tsa"),
+                  "--sink",         "file:" + (directory / "out") + "?cut=1KiB",
+                  "--peer-timeout", is_simulated ? "5ms" : "1s",
+                  "--fault",        fmt::format("at={}ms kill host3", is_simulated ? 20 : 700),
+                  "--no-limit",     "--json"});
+    expect_nothing_lost(ended);
+    EXPECT_NE(ended.errors.find("1.tsa' ends early, with the "), std::string::npos)
+        << ended.describe();
+    for (const char* name : {"0.tsa", "1.tsa"}) {
+      const Ended checked = run_weft({"archive", "check", directory / name});
+      EXPECT_EQ(checked.code, 0) << checked.describe();
+    }
+    EXPECT_EQ(sha256_of(directory / "out"), sha256_of(directory / "in"));
+    const auto files = std::filesystem::directory_iterator(directory.path());
+    EXPECT_EQ(std::distance(begin(files), end(files)), 4) << "nothing else is left";
+  }
+}
+
 TEST(stream_faults, all_inputs_lost_is_an_error_and_no_hang) {
   const Ended ended =
       run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",

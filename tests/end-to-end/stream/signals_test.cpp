@@ -183,6 +183,24 @@ TEST(stream_signals, end_a_stream_whose_disk_stands_still) {
   EXPECT_EQ(f.lost + f.errors, 0u) << ended.describe();
 }
 
+/// Nodes that agree on an end take several round trips.
+TEST(stream_signals, end_a_stream_on_links_that_take_seconds) {
+  ScratchDirectory directory;
+  WeftProcess process({"stream", "local", "--inputs", "1", "--computes", "1", "--duration", "10min",
+                       "--json", "--no-limit", "--link", "1Tbit,2s", "--log", "info", "--sink",
+                       "tsa:" + (directory / "x.tsa")});
+  ASSERT_TRUE(has_begun(directory.path()));
+  process.signal(SIGTERM);
+  ASSERT_TRUE(process.says("each ends with what its sink has got"));
+  const Ended ended = process.wait();
+  expect_whole(ended, SIGTERM);
+  const Figures f = figures_of(ended);
+  EXPECT_GT(f.complete, 0u) << ended.describe();
+  EXPECT_EQ(f.lost + f.errors, 0u) << ended.describe();
+  const Ended checked = run_weft({"archive", "check", directory / "x.tsa"});
+  EXPECT_EQ(checked.code, 0) << checked.describe();
+}
+
 /// A writer of that pipe as soon as somebody reads it.
 int open_when_read(const std::string& path) {
   for (int i = 0; i < 3000; ++i) {

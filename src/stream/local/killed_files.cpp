@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream/local/killed_files.hpp"
+
+#include <utility>
+
+#include "base/log.hpp"
+#include "stream/node/stream_node.hpp"
+#include "stream/sinks/sink_files.hpp"
+
+namespace weft::stream {
+
+Result<void> complete_killed_files(const StreamOptions& options) {
+  Result<void> first;
+  if (options.make_sink) return first;
+  for (std::uint32_t c = 0; c < options.computes; ++c) {
+    auto ends = complete_files(options.sinks, sink_place(options, c, false));
+    if (!ends) {
+      if (first) first = std::move(ends).error();
+      continue;
+    }
+    for (const EarlyEnd& end : *ends) {
+      spdlog::warn(
+          "compute node {} did not live to the end: '{}' ends early, with the {} timeslice{} that "
+          "it delivered",
+          c, end.path, end.timeslices, end.timeslices == 1 ? "" : "s");
+    }
+  }
+  return first;
+}
+
+void tell_of_killed_files(const StreamOptions& options) {
+  if (options.make_sink) return;
+  for (std::uint32_t c = 0; c < options.computes; ++c) {
+    for (const std::string& file : find_unfinished(options.sinks, sink_place(options, c, false))) {
+      spdlog::warn("compute node {} did not live to the end and left '{}' unfinished", c, file);
+    }
+  }
+}
+
+}  // namespace weft::stream
