@@ -77,7 +77,7 @@ void LocalJob::give_up_on_silent_nodes(Instant now, Duration patience) {
     only_newcomers = only_newcomers && is_newcomer(i);
     // Opening a fabric may take seconds, in which a node has nothing to say.
     const bool silent = directory_.knows(i) && now - nodes_[i].heard > patience;
-    if (silent) {
+    if (silent && !std::exchange(nodes_[i].is_given_up, true)) {
       spdlog::warn("node {} said nothing for {}: it is killed", i, to_text(patience));
       processes_.signal(i, SIGKILL);
     }

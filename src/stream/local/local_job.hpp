@@ -116,8 +116,9 @@ class LocalJob final : private faults::FaultTarget {
     Instant heard{};                // its last message
     std::optional<Instant> sink{};  // when it last said that it waits for its sink
     bool expected_death = false;
-    bool has_begun = false;   // it knows a view
-    bool is_cut_off = false;  // the others are done: a new life would have nothing to do
+    bool has_begun = false;    // it knows a view
+    bool is_given_up = false;  // it was killed since it said nothing
+    bool is_cut_off = false;   // the others are done: a new life would have nothing to do
   };
   Result<void> spawn(std::uint32_t index);
   /// Returns whether a node's new life is up and has not found its way into the stream.

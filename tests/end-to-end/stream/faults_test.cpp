@@ -244,7 +244,11 @@ TEST(stream_faults, node_that_is_killed_while_the_job_starts_is_not_waited_for) 
     ASSERT_GT(input, 0);
     wait_for_open_files(input, files);
     (void)::kill(input, SIGKILL);
-    expect_nothing_lost(job.wait(60));
+    const Ended ended = job.wait(60);
+    expect_good_end(ended);
+    const Figures f = figures_of(ended);
+    EXPECT_EQ(f.complete + f.incomplete, 1000u) << ended.describe();
+    EXPECT_EQ(f.lost + f.errors, 0u) << ended.describe();
   }
 }
 
