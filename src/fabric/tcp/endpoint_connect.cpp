@@ -97,7 +97,7 @@ void Endpoint::accept_all() {
 }
 
 void Endpoint::accept_one(Descriptor socket) {
-  if (strangers_.size() >= options_.max_unauthenticated) {
+  if (strangers_.size() >= options_.max_unauthenticated + peers_.size()) {
     handshake_failed(*strangers_.front(), "too many connections that prove nothing");
   }
   Connection* connection = open_connection(std::move(socket), Phase::await_hello, EPOLLIN);

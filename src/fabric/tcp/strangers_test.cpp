@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <sstream>
 
@@ -128,6 +129,21 @@ TEST_F(Strangers, a_recorded_hello_opens_nothing) {
   ASSERT_TRUE(replayer.send(recorded));
   EXPECT_LE(replayer.read_to_end(three), static_cast<int>(kGreetingSize));
   EXPECT_EQ(a_.events.size(), 2u);
+}
+
+TEST_F(Strangers, all_peers_of_a_large_job_may_connect_at_once) {
+  Party last(with_limits(40));
+  introduce(a_, last);
+  std::vector<std::unique_ptr<Stranger>> peers;
+  for (int i = 0; i < 30; ++i) {
+    peers.push_back(std::make_unique<Stranger>(a_.fabric().address()));
+  }
+  GreetingBytes greeting;
+  ASSERT_TRUE(peers.back()->read(all_, greeting)) << "all have been accepted";
+  Answer answer;
+  const JobKey key = handshake_key(bytes(kTestSecret), "test");
+  EXPECT_TRUE(peers.front()->join(all_, key, {NodeId(9), Incarnation(1), NodeId(0)}, answer))
+      << "it was shown out";
 }
 
 TEST_F(Strangers, a_hello_for_another_node_or_from_an_unknown_one_is_refused) {

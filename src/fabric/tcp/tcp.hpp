@@ -47,7 +47,8 @@ struct TcpOptions {
   /// reports anything. For moments, while both sides agree on that, there may be up to twice as
   /// many.
   std::size_t max_connections = 4096;
-  /// Connections that have not proved yet that they belong to the job. The oldest gives way.
+  /// Connections that have not proved yet that they belong to the job, besides one for each peer:
+  /// at the start of a large job all of them come at once. The oldest gives way.
   std::size_t max_unauthenticated = 64;
   std::size_t max_outstanding = 1024;            ///< operations, all peers together
   std::size_t max_message = 64 * 1024;           ///< bytes, at least 4096
