@@ -23,6 +23,7 @@
 #include "report/run_record.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
+#include "stream/local/killed_files.hpp"
 #include "stream/node/admission.hpp"
 #include "stream/node/limit_node.hpp"
 #include "stream/node/node_report.hpp"
@@ -251,6 +252,7 @@ class JobsCommand {
           !good) {
         return scenario_.located(job.key, good.error());
       }
+      stream::begin_files(settings.stream);
       settings_.push_back(std::move(settings));
     }
     return {};
@@ -307,6 +309,12 @@ class JobsCommand {
     auto runs = team_.run<JobRuns>(
         [this, network](sim::Exchange& exchange) { return run_part(exchange, network); });
     if (!settings_.empty()) settings_.front().local.on_progress = nullptr;
+    for (const StreamSettings& settings : settings_) {
+      if (!runs) break;
+      if (auto good = stream::complete_killed_files(settings.stream); !good) {
+        return std::move(good).error();
+      }
+    }
     if (runs) runs->whole.wall_s = (monotonic_now() - start).to_seconds();
     return runs;
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/local/killed_files.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "base/log.hpp"
@@ -8,6 +11,13 @@
 #include "stream/sinks/sink_files.hpp"
 
 namespace weft::stream {
+
+void begin_files(StreamOptions& options) {
+  // One process at a time has that number on this host.
+  options.run = fmt::format("{}", ::getpid());
+  if (!options.replaces_files || options.make_sink) return;
+  options.older_files = find_older_files(options.sinks, options.inputs, options.computes);
+}
 
 Result<void> complete_killed_files(const StreamOptions& options) {
   Result<void> first;

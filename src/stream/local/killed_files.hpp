@@ -7,6 +7,8 @@
 
 namespace weft::stream {
 
+/// Before a job: says which files are of its run, and which existed before.
+void begin_files(StreamOptions& options);
 /// Completes these files after a job, and warns of each archive that ends early. No node may live.
 /// Errors: the first file that could not be completed.
 Result<void> complete_killed_files(const StreamOptions& options);

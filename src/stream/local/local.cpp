@@ -2,7 +2,6 @@
 #include "stream/local/local.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +22,6 @@
 #include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/testbed_twin.hpp"
-#include "stream/sinks/sink_files.hpp"
 
 namespace weft::stream {
 namespace {
@@ -315,11 +313,7 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.in_loop;
   suited.source_in_loop = options.source_in_loop || runner.in_loop;
-  // One process at a time has that number on this host.
-  suited.run = fmt::format("{}", ::getpid());
-  if (suited.replaces_files && !suited.make_sink) {
-    suited.older_files = find_older_files(suited.sinks, suited.inputs, suited.computes);
-  }
+  begin_files(suited);
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
   const bool all_lost = !reports && reports.error().code == ErrorCode::unavailable;
   // What killed nodes delivered is part of the result. After any other error no node keeps its own.
