@@ -139,7 +139,7 @@ bool all_idle(const Call& call, std::span<const MPI_Request> requests) {
 /// Returns the indices of the completed requests: all of them, or the first.
 std::vector<std::uint32_t> ask(const Call& call, std::span<const MPI_Request> requests, bool all,
                                bool waits) {
-  return library().questions->some(requests.size(), all, waits, [&](std::size_t i) {
+  return call.questions().some(requests.size(), all, waits, [&](std::size_t i) {
     if (is_idle(call, requests[i])) return Questions::State::idle;
     return is_done(call, requests[i]) ? Questions::State::done : Questions::State::under_way;
   });
@@ -152,14 +152,14 @@ using namespace weft::mpi;
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const Call call{"MPI_Wait"};
-  library().transfer->until([&] { return is_done(call, *request); });
+  call.transfer().until([&] { return is_done(call, *request); });
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return finish(call, *request, status);
 }
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   const Call call{"MPI_Test"};
-  *flag = library().questions->is([&] { return is_done(call, *request); }) ? 1 : 0;
+  *flag = call.questions().is([&] { return is_done(call, *request); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return *flag == 1 ? finish(call, *request, status) : MPI_SUCCESS;
 }
@@ -173,7 +173,7 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     if (handle == sent) continue;
     const Request* const request = find(call, handle);
     if (request == nullptr || request->done) continue;
-    library().transfer->until([&] { return request->done; });
+    call.transfer().until([&] { return request->done; });
   }
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return finish_all(call, all, statuses);
@@ -185,7 +185,7 @@ int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
   const auto done = [&] {
     return std::all_of(all.begin(), all.end(), [&](MPI_Request r) { return is_done(call, r); });
   };
-  *flag = library().questions->is(done) ? 1 : 0;
+  *flag = call.questions().is(done) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return *flag == 1 ? finish_all(call, all, statuses) : MPI_SUCCESS;
 }
@@ -243,7 +243,7 @@ int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
 
 int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const Call call{"MPI_Request_get_status"};
-  *flag = library().questions->is([&] { return is_done(call, handle); }) ? 1 : 0;
+  *flag = call.questions().is([&] { return is_done(call, handle); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   if (*flag == 0) return MPI_SUCCESS;
   if (is_idle(call, handle)) {
@@ -263,7 +263,7 @@ int MPI_Cancel(MPI_Request* request) {
   if (const Generalized* const own = find_generalized(*found); own != nullptr) {
     return own->cancel(own->extra, found->done ? 1 : 0);
   }
-  library().questions->cancel(*found);
+  call.questions().cancel(*found);
   return MPI_SUCCESS;
 }
 

@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,11 +45,32 @@ struct Lifetime {
   std::atomic<bool> is_initialized = false;
   std::atomic<bool> is_finalized = false;
   bool had_session = false;
-  int sessions = 0;  // open
+  int sessions = 0;    // open
+  pid_t process = -1;  // that began sessions: one that it forks has no part in the job
 };
 Lifetime lifetime;
 
+std::terminate_handler other_end = nullptr;  // of the program's exceptions
+
+/// Exceptions of the allocator have no handler in C.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    end_job(1, fmt::format("rank {}: there is no memory left; run fewer ranks here, or raise the "
+                           "limit (ulimit -v)",
+                           library().world.group.rank));
+  } catch (const std::length_error&) {
+    end_job(1, fmt::format("rank {}: a message is longer than any memory; use a smaller count",
+                           library().world.group.rank));
+  } catch (...) {
+  }
+  other_end();
+  std::abort();
+}
+
 void join_job(const char* function) {
+  other_end = std::set_terminate(end_without_memory);
   Library& mpi = library();
   auto invitation = JobInvitation::take();
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
@@ -97,6 +121,7 @@ void leave_job(const Call& call) {
 /// is told so by its launcher.
 void leave_after_sessions() {
   Library& mpi = library();
+  if (lifetime.process != ::getpid()) return;
   if (lifetime.sessions > 0 || lifetime.is_initialized != lifetime.is_finalized) return;
   if (!mpi.is_initialized || mpi.is_finalized) return;
   const Call call{"MPI_Session_finalize"};
@@ -113,7 +138,10 @@ void begin_session(const char* function) {
                            function));
   }
   if (!library().is_initialized) join_job(function);
-  if (!std::exchange(lifetime.had_session, true)) std::atexit(leave_after_sessions);
+  if (!std::exchange(lifetime.had_session, true)) {
+    lifetime.process = ::getpid();
+    std::atexit(leave_after_sessions);
+  }
   ++lifetime.sessions;
 }
 

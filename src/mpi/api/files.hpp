@@ -64,7 +64,8 @@ int class_of(int system_error);
 /// gone on, and is told what its earlier life was told.
 template <class Act>
 std::int64_t once(Act&& act) {
-  return library().questions->once(std::forward<Act>(act));
+  Questions* const questions = library().questions.get();  // none: outside of a job
+  return questions != nullptr ? questions->once(std::forward<Act>(act)) : act();
 }
 /// Its size when it was asked first; −1: an error of the system.
 std::int64_t told_size(const FileObject& file);

@@ -119,6 +119,7 @@ int MPI_Group_size(MPI_Group group, int* size) {
 
 int MPI_Group_rank(MPI_Group group, int* rank) {
   const GroupCall call("MPI_Group_rank", group);
+  (void)call.transfer();
   if (call) *rank = own_rank(*call);
   return call.error;
 }

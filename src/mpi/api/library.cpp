@@ -81,7 +81,8 @@ void end_job(int code, const std::string& why) {
     if (mpi.process != nullptr) mpi.process->fail(why);
   }
   std::fflush(nullptr);
-  ::_exit(code != 0 ? code : 1);
+  // Of a code that the system cuts to 0, the launcher would take the job for a success.
+  ::_exit((code & 0xff) != 0 ? code : 1);
 }
 
 int Call::fail(const Communicator* communicator, int error, const std::string& what) const {
@@ -100,12 +101,15 @@ int Call::fail(const Communicator* communicator, int error, const std::string& w
   end_job(1, fmt::format("{}{}: {}", rank, function, what));
 }
 
+void Call::refuse_closed() const {
+  fail(nullptr, MPI_ERR_OTHER,
+       library().is_finalized ? "called after MPI_Finalize" : "called before MPI_Init");
+  __builtin_unreachable();  // there is no error handler
+}
+
 Communicator* Call::find_communicator(MPI_Comm handle, int& error) const {
   Library& mpi = library();
-  if (!mpi.is_initialized || mpi.is_finalized) {
-    fail(nullptr, MPI_ERR_OTHER,
-         mpi.is_finalized ? "called after MPI_Finalize" : "called before MPI_Init");
-  }
+  if (!mpi.is_initialized || mpi.is_finalized) refuse_closed();
   Communicator* found = nullptr;
   if (handle == MPI_COMM_WORLD) found = &mpi.world;
   if (handle == MPI_COMM_SELF) found = &mpi.self;

@@ -282,13 +282,23 @@ struct Call {
     const Datatype* const recent = detail::recent_types.find(handle);
     return recent != nullptr ? recent : find_communicated(handle, count, error);
   }
+  /// The messages of the job. Ends the program before MPI_Init and after MPI_Finalize.
+  Transfer& transfer() const {
+    if (library().transfer == nullptr) refuse_closed();
+    return *library().transfer;
+  }
+  Questions& questions() const {
+    (void)transfer();
+    return *library().questions;
+  }
   /// The job is over, a peer is gone.
   int settle(const Communicator*) const {
-    const auto& failure = library().transfer->failure();
+    const auto& failure = transfer().failure();
     return failure ? fail(nullptr, MPI_ERR_OTHER, failure->message) : MPI_SUCCESS;
   }
 
  private:
+  [[noreturn]] void refuse_closed() const;
   Communicator* find_communicator(MPI_Comm handle, int& error) const;
   const Datatype* find_type(MPI_Datatype handle, int& error) const;
   const Datatype* find_communicated(MPI_Datatype handle, int& error) const;

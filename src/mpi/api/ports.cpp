@@ -2,7 +2,7 @@
 // The chapter on process creation: groups of one job that find each other by ports, names or
 // sockets.
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -212,15 +212,15 @@ struct SocketGreeting {
 bool exchange_greetings(int socket, const SocketGreeting& own, SocketGreeting& other) {
   const auto all = [&](auto&& part, char* at) {
     for (std::size_t done = 0; done < sizeof own;) {
-      const ssize_t n = part(socket, at + done, sizeof own - done);
+      const ssize_t n = part(socket, at + done, sizeof own - done, MSG_NOSIGNAL);
       if (n == 0 || (n < 0 && errno != EINTR)) return false;
       done += n > 0 ? static_cast<std::size_t>(n) : 0;
     }
     return true;
   };
   SocketGreeting copy = own;
-  return all(::write, reinterpret_cast<char*>(&copy)) &&
-         all(::read, reinterpret_cast<char*>(&other));
+  return all(::send, reinterpret_cast<char*>(&copy)) &&
+         all(::recv, reinterpret_cast<char*>(&other));
 }
 
 }  // namespace

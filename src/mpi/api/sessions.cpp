@@ -158,6 +158,7 @@ int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group
 int MPI_Comm_create_from_group(MPI_Group handle, const char* text, MPI_Info, MPI_Errhandler handler,
                                MPI_Comm* made) {
   const Call call{"MPI_Comm_create_from_group"};
+  (void)call.transfer();
   int error = MPI_SUCCESS;
   const Members* const members = find_group(call, handle, error);
   if (members == nullptr) return error;

@@ -41,17 +41,30 @@ struct WindowAccess {
                   fmt::format("{} is no rank of a window of {}", rank, window->parts.size()));
     }
     const WindowPart& part = window->parts[static_cast<std::size_t>(rank)];
-    target = {static_cast<std::uint32_t>(rank), displacement * part.unit, elements.count,
+    // Wider than any address: a wrong displacement must not become a right one.
+    __extension__ using Wide = __int128;
+    const Wide offset = static_cast<Wide>(displacement) * part.unit;
+    target = {static_cast<std::uint32_t>(rank), static_cast<std::int64_t>(offset), elements.count,
               elements.type};
     if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC || count == 0 || elements.bytes() == 0) return;
-    const std::int64_t begin = target.offset + elements.type->true_lower();
-    const std::int64_t end =
-        begin + (count - 1) * elements.type->extent() + elements.type->true_extent();
-    if (begin < 0 || end > static_cast<std::int64_t>(part.bytes)) {
+    const Wide begin = offset + elements.type->true_lower();
+    const Wide end = begin + static_cast<Wide>(count - 1) * elements.type->extent() +
+                     elements.type->true_extent();
+    if (begin < 0 || end > static_cast<Wide>(part.bytes)) {
       fail(MPI_ERR_RMA_RANGE,
            fmt::format("bytes {} to {} are outside of the {} bytes of rank {}'s window", begin, end,
                        part.bytes, rank));
     }
+  }
+
+  /// The target checks nothing: what it is sent must be what was checked here.
+  void compare(const Buffer& origin) {
+    if (!ok() || is_null) return;
+    const std::uint64_t bytes = target.count * target.type->size();
+    if (origin.bytes() == bytes) return;
+    fail(MPI_ERR_TRUNCATE, fmt::format("the origin has {} bytes, and the target {}; give the same "
+                                       "number of elements for both",
+                                       origin.bytes(), bytes));
   }
 
   void choose(MPI_Op op) {
@@ -91,6 +104,7 @@ int put(const char* function, const void* address, std::int64_t count, MPI_Datat
   WindowAccess access(function, window);
   const Buffer from = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
+  access.compare(from);
   if (!access.ok()) return access.error;
   if (!access.is_null) access.window->window->put(access.target, from);
   return access.finish(request);
@@ -102,6 +116,7 @@ int get(const char* function, void* address, std::int64_t count, MPI_Datatype ty
   WindowAccess access(function, window);
   const Buffer into = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
+  access.compare(into);
   if (!access.ok()) return access.error;
   if (access.is_null) return access.finish(request);
   access.window->window->get(access.target, into, access.make_request(request));
@@ -115,6 +130,7 @@ int accumulate(const char* function, const void* address, std::int64_t count, MP
   const Buffer from = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
   access.choose(op);
+  access.compare(from);
   if (!access.ok()) return access.error;
   if (!access.is_null && access.change != Change::nothing) {
     access.window->window->accumulate(access.target, from, access.change, access.fold);
@@ -132,6 +148,8 @@ int get_accumulate(const char* function, const void* address, std::int64_t count
   const Buffer into = access.buffer(result, result_count, result_type);
   access.aim(rank, displacement, target_count, target_type);
   access.choose(op);
+  if (op != MPI_NO_OP) access.compare(from);
+  access.compare(into);
   if (!access.ok()) return access.error;
   if (access.is_null) return access.finish(request);
   access.window->window->get_accumulate(access.target, from, into, access.change, access.fold,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +13,9 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <utility>
 
+#include "base/descriptor.hpp"
 #include "mpi/api/collective_call.hpp"
 #include "mpi/api/errors.hpp"
 #include "mpi/api/groups.hpp"
@@ -43,6 +46,26 @@ WindowObject* find_window(const Call& call, MPI_Win handle, int& error) {
 
 namespace {
 
+/// A file without a name, which other processes of its host open by a number of its owner's.
+struct SharedFile {
+  std::uint64_t bytes = 0;
+  std::int64_t process = 0, descriptor = -1;
+  std::uint64_t device = 0, inode = 0;
+
+  static SharedFile of(const Descriptor& file, std::uint64_t bytes) {
+    struct stat about {};
+    if (!file.open() || ::fstat(file.get(), &about) != 0) return {};
+    return {bytes, ::getpid(), file.get(), about.st_dev, about.st_ino};
+  }
+  /// Not open: it is not this one, or not to be had.
+  Descriptor open() const {
+    const std::string path = fmt::format("/proc/{}/fd/{}", process, descriptor);
+    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const SharedFile found = of(file, bytes);
+    return found.device == device && found.inode == inode ? std::move(file) : Descriptor();
+  }
+};
+
 /// A window of the communicator's processes, not yet open.
 struct WindowMaker {
   Call call;
@@ -57,6 +80,14 @@ struct WindowMaker {
     if (bytes < 0 || unit <= 0 || unit > std::numeric_limits<int>::max()) {
       error = call.fail(parent, bytes < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP,
                         fmt::format("{} bytes in units of {} are no window", bytes, unit));
+      return;
+    }
+    if (parent->group.size() > 1 && is_made_again()) {
+      library().questions->give_up(
+          fmt::format("{}: a process cannot be started anew after it has made a window, since weft "
+                      "does not record when others accessed it; leave out --restart on-failure",
+                      function));
+      error = call.settle(parent);
       return;
     }
     made->flavor = flavor;
@@ -105,47 +136,42 @@ struct WindowMaker {
     return MPI_SUCCESS;
   }
 
-  /// Memory that all processes map; they are on one host. Its name goes away at once.
+  /// Memory that all processes map; they are on one host. It has no name that a killed process
+  /// could leave behind, and needs no room in /dev/shm. False, everywhere: some process cannot map
+  /// it.
   bool map_shared() {
-    const auto& parts = made->parts;
     std::uint64_t end = 0;
-    for (const WindowPart& part : parts) {
+    for (const WindowPart& part : made->parts) {
       made->begin.push_back(end);
       end += part.bytes;
     }
     if (end == 0) return true;
-    const Group& group = made->communicator.group;
-    const std::string name = fmt::format("/weft-mpi-{}-{:x}", ::getuid(), shared_name_part(group));
-    int file = -1;
-    if (group.rank == 0) {
-      file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
-      if (file >= 0 && ::ftruncate(file, static_cast<off_t>(end)) != 0) {
-        ::close(file);
-        file = -1;
-      }
-    }
-    meet();
-    if (group.rank != 0) file = ::shm_open(name.c_str(), O_RDWR, 0600);
-    void* const memory =
-        file >= 0 ? ::mmap(nullptr, end, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
-    if (file >= 0) ::close(file);
-    meet();
-    if (group.rank == 0) ::shm_unlink(name.c_str());
-    if (memory == MAP_FAILED) return false;
-    made->shared = {static_cast<std::byte*>(memory), end};
-    return true;
+    const bool is_first = made->communicator.group.rank == 0;
+    const Descriptor own(is_first ? ::memfd_create("weft-window", MFD_CLOEXEC) : -1);
+    if (is_first && ::ftruncate(own.get(), static_cast<off_t>(end)) != 0) end = 0;
+    const SharedFile first = first_of_all(SharedFile::of(own, end));
+    const Descriptor other = is_first ? Descriptor() : first.open();
+    void* const memory = map(is_first ? own : other, first.bytes);
+    std::vector<std::uint8_t> mapped(made->parts.size());
+    gather_all(static_cast<std::uint8_t>(memory != MAP_FAILED), mapped);
+    if (memory != MAP_FAILED) made->shared = {static_cast<std::byte*>(memory), first.bytes};
+    return std::ranges::count(mapped, 0) == 0;
   }
 
  private:
-  void meet() {
-    run_collective(*library().transfer, made->communicator.group,
-                   {.operation = collective::Operation::barrier}, nullptr, nullptr);
+  /// An earlier life has made this window. The accesses of others that came since would all come at
+  /// once, and the program would see them too early. Memory that it shared is not there any more.
+  static bool is_made_again() {
+    return library().questions->once([] { return ::getpid(); }) != ::getpid();
   }
-  /// Rank 0's process number keeps jobs of one host apart, the generation windows of one job.
-  std::uint64_t shared_name_part(const Group& group) {
-    std::vector<std::uint64_t> numbers(group.size());
-    gather_all(static_cast<std::uint64_t>(::getpid()), numbers);
-    return group.generation.value() ^ numbers[0] * 0x9e37'79b9'7f4a'7c15ULL;
+  SharedFile first_of_all(const SharedFile& own) {
+    std::vector<SharedFile> all(made->parts.size());
+    gather_all(own, all);
+    return all.front();
+  }
+  static void* map(const Descriptor& file, std::uint64_t bytes) {
+    if (!file.open() || bytes == 0) return MAP_FAILED;
+    return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   }
 };
 
@@ -157,7 +183,13 @@ int allocate(WindowMaker& maker, void* base, MPI_Win* window) {
   if (!maker.ok()) return maker.error;
   constexpr std::size_t alignment = 64;
   auto& memory = maker.made->memory;
-  memory.resize(maker.made->parts[maker.made->communicator.group.rank].bytes + alignment);
+  const std::uint64_t bytes = maker.made->parts[maker.made->communicator.group.rank].bytes;
+  try {
+    memory.resize(bytes + alignment);
+  } catch (const std::exception&) {  // of the allocator: C has no exceptions
+    return maker.call.fail(maker.parent, MPI_ERR_NO_MEM,
+                           fmt::format("there are no {} bytes of memory", bytes));
+  }
   void* aligned = memory.data();
   std::size_t room = memory.size();
   std::align(alignment, room - alignment, aligned, room);
@@ -169,9 +201,11 @@ int allocate_shared(WindowMaker& maker, void* base, MPI_Win* window) {
   if (!maker.ok()) return maker.error;
   WindowObject& made = *maker.made;
   if (!maker.map_shared()) {
-    return maker.call.fail(maker.parent, MPI_ERR_RMA_SHARED,
-                           "the processes cannot share memory; split the communicator by "
-                           "MPI_COMM_TYPE_SHARED first");
+    return maker.call.fail(
+        maker.parent, MPI_ERR_RMA_SHARED,
+        fmt::format("the processes cannot share {} bytes of memory; ask for less, or split the "
+                    "communicator by MPI_COMM_TYPE_SHARED first",
+                    made.begin.back() + made.parts.back().bytes));
   }
   std::byte* const own = made.shared.data() + made.begin[made.communicator.group.rank];
   write_pointer(base, own);

@@ -114,6 +114,11 @@ const determinant::Record* Questions::replay(Outcome kind, bool may_miss) {
   return found;
 }
 
+void Questions::give_up(const std::string& why) {
+  is_hopeless_ = true;
+  transfer_.fail({ErrorCode::unavailable, fmt::format("rank {}: {}", options_.rank, why)});
+}
+
 void Questions::diverge() {
   is_hopeless_ = true;
   transfer_.fail(

@@ -60,8 +60,11 @@ class Questions {
   std::int64_t once(Act&& act);
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
-  /// No other life can do better: the program does not repeat itself, or its log is lost.
+  /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`
+  /// was called.
   bool is_hopeless() const { return is_hopeless_; }
+  /// Ends the job, since this process cannot do again what its earlier life did.
+  void give_up(const std::string& why);
 
  private:
   determinant::OutcomeLog* log() {

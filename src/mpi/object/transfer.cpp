@@ -171,6 +171,13 @@ void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<s
   take_short(lane, content);
 }
 
+void Transfer::refuse_count(NodeId sender, std::size_t came, std::size_t expected) {
+  failure_ = Error{ErrorCode::invalid_argument,
+                   fmt::format("rank {} sent {} bytes in a collective operation in which this "
+                               "rank expects {}; use the same counts and operations everywhere",
+                               sender.value(), came, expected)};
+}
+
 void Transfer::take_short(Lane& lane, std::span<const std::byte> content) {
   if (failure_) return;  // the receive may be gone
   if (lane.wanted.empty()) {
@@ -179,12 +186,8 @@ void Transfer::take_short(Lane& lane, std::span<const std::byte> content) {
   }
   const Lane::Wanted wanted = lane.wanted.front();
   lane.wanted.pop_front();
-  if (content.size() > wanted.into.size()) {
-    failure_ = Error{ErrorCode::invalid_argument,
-                     fmt::format("rank {} sent {} bytes in a collective operation in which this "
-                                 "rank expects {}; use the same counts and operations everywhere",
-                                 lane.sender().value(), content.size(), wanted.into.size())};
-    return;
+  if (content.size() != wanted.into.size()) {
+    return refuse_count(lane.sender(), content.size(), wanted.into.size());
   }
   copy_bytes(wanted.into.data(), content.data(), content.size());
   *wanted.done = true;
@@ -414,7 +417,7 @@ void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_
                              std::span<std::byte> into, bool& done) {
   const Operation operation =
       messenger_.start_receive(group.members[from], flow(group, Purpose::collectives, tag), into);
-  watch(operation, {.flag = &done});
+  watch(operation, {.flag = &done, .sender = group.members[from], .expected = into.size()});
 }
 
 void Transfer::start(std::unique_ptr<Task> task) {
@@ -458,6 +461,7 @@ bool Transfer::take_what_is_done() {
       failure_ = bytes.error();
       break;
     }
+    if (*bytes < what.expected) refuse_count(what.sender, *bytes, what.expected);
     take(what);
   }
   if (took && !tasks_.empty()) advance_tasks();

@@ -205,11 +205,13 @@ class Transfer {
   struct Unexpected;
   class Lane;
   struct Slot;
-  /// The object that an operation of the message layer serves. At most one member is not null.
+  /// The object that an operation of the message layer serves. At most one pointer is not null.
   struct Watched {
     Slot* slot = nullptr;
     Request* request = nullptr;
     bool* flag = nullptr;
+    NodeId sender{};           ///< of a receive that has to fill its buffer:
+    std::size_t expected = 0;  ///< so many bytes
   };
 
   Messenger& messenger_;
@@ -248,6 +250,7 @@ class Transfer {
   void look_at_fabric();
   void arrive(Lane& lane, std::span<const std::byte> all);
   void refuse(const Lane& lane, std::size_t bytes);
+  void refuse_count(NodeId sender, std::size_t came, std::size_t expected);
   Lanes* lanes_of(const Group& group) {
     return latest_group_ == &group ? latest_lanes_ : find_lanes(group);
   }

@@ -24,6 +24,26 @@ code=0
 grep -q 'MPI_T_cvar_read: weft does not have it yet; docs/mpi.md' "$dir/out" ||
   fail "it is not named: $(cat "$dir/out")"
 
+# One line for each wrong call, and no signal.
+refused() {
+  code=0
+  timeout 60 "$weft" run -n 2 -- "$programs"/mpi_refused "$1" >"$dir/out" 2>&1 || code=$?
+  ((code == 1)) || fail "$1 ends with $code: $(cat "$dir/out")"
+  grep -q -- "$2" "$dir/out" || fail "$1 is explained by '$(cat "$dir/out")'"
+}
+refused put-far "MPI_Put: bytes 18446744073709551616 to .* are outside of the 16 bytes"
+refused put-longer "MPI_Put: the origin has 16 bytes, and the target 8"
+refused accumulate-shorter "MPI_Accumulate: the origin has 8 bytes, and the target 16"
+refused broadcast-longer "rank 0 sent 0 bytes in a collective operation in which this rank expects 40"
+refused abort "MPI_Abort with code 256"
+grep -q 'ended with code 1$' "$dir/out" || fail "an abort is told as '$(cat "$dir/out")'"
+refused join "MPI_Comm_join: the socket [0-9]* broke"
+refused send-too-much "a message is longer than any memory\|there is no memory left"
+refused window-too-large "MPI_Win_allocate: there are no 1152921504606846976 bytes of memory"
+refused wait-before "MPI_Wait: called before MPI_Init"
+refused wait-after "MPI_Wait: called after MPI_Finalize"
+refused test-after "MPI_Test: called after MPI_Finalize"
+
 # A rank that is killed ends the job at once, also where weft run cannot see that the program needs
 # an MPI. Ranks that no weft run started notice it when its time is over.
 library=$(dirname "$weft")/weft-mpi/mpich
@@ -57,12 +77,16 @@ if command -v NPmpich2 >/dev/null; then
   [[ $(awk 'END { print $1 }' "$dir/np.out") -gt 90000 ]] || fail "NetPIPE wrote $(cat "$dir/np.out")"
 fi
 
-# A rank that polls for the end of epochs polls as often in its next life.
-: >"$dir/die"
-"$weft" run -n 2 --restart on-failure -- "$programs"/mpi_epochs "$dir/die" >"$dir/out" 2>"$dir/err" ||
-  fail "with epochs it ended with $?: $(cat "$dir/err")"
-[[ $(cat "$dir/out") == 'the last epoch wrote 99' ]] || fail "with epochs it prints $(cat "$dir/out")"
-[[ ! -e $dir/die ]] || fail "the rank with epochs was not killed"
+# The order of accesses to a window is not recorded: a rank that has one is not started anew, instead of
+# computing something else.
+mkdir "$dir/exposed"
+code=0
+"$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exposed" >"$dir/out" 2>"$dir/err" || code=$?
+((code == 1)) || fail "with a window it ends with $code: $(cat "$dir/out" "$dir/err")"
+grep -q 'rank 0: MPI_Win_allocate: a process cannot be started anew after it has made a window' "$dir/err" ||
+  fail "with a window it says '$(cat "$dir/err")'"
+got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exposed") || fail "a window ends with $?"
+[[ $got == "sum 3660" ]] || fail "with a window it prints '$got'"
 
 # A deterministic program whose ranks are killed prints the same.
 wanted=$("$weft" run -n 3 -- "$programs"/mpi_exchange 150 deterministic)

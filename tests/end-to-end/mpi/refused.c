@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls that a program gets wrong: each ends the job with one line.
+//   refused CASE
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int is(const char* a, const char* b) {
+  return strcmp(a, b) == 0;
+}
+
+static void access_window(const char* what, int rank) {
+  long memory[2] = {0, 0}, origin[2] = {1, 2};
+  MPI_Win window;
+  MPI_Win_create(memory, sizeof memory, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_fence(0, window);
+  // 2^61 times 8 is 0 in 64 bits.
+  if (is(what, "put-far")) MPI_Put(origin, 1, MPI_LONG, 1 - rank, 1L << 61, 1, MPI_LONG, window);
+  if (is(what, "put-longer")) MPI_Put(origin, 2, MPI_LONG, 1 - rank, 1, 1, MPI_LONG, window);
+  if (is(what, "accumulate-shorter")) {
+    MPI_Accumulate(origin, 1, MPI_LONG, 1 - rank, 0, 2, MPI_LONG, MPI_SUM, window);
+  }
+  MPI_Win_fence(0, window);
+  MPI_Win_free(&window);
+}
+
+static void join_broken_socket(void) {
+  int ends[2];
+  MPI_Comm made;
+  socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+  close(ends[1]);
+  MPI_Comm_join(ends[0], &made);
+}
+
+static void send_too_much(int rank) {
+  MPI_Datatype row, rows;
+  MPI_Type_contiguous(INT_MAX, MPI_DOUBLE, &row);
+  MPI_Type_vector(2, 1, 2, row, &rows);
+  MPI_Type_commit(&rows);
+  MPI_Send(&rank, INT_MAX, rows, 1 - rank, 0, MPI_COMM_WORLD);
+}
+
+int main(int argc, char** argv) {
+  const char* const what = argc > 1 ? argv[1] : "";
+  MPI_Request none = MPI_REQUEST_NULL, receive;
+  int rank, value = 0, flag;
+  if (is(what, "wait-before")) MPI_Wait(&none, MPI_STATUS_IGNORE);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  access_window(what, rank);
+  if (is(what, "broadcast-longer")) {
+    int numbers[1000] = {0};
+    MPI_Bcast(numbers, rank == 0 ? 1000 : 10, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (is(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 256);
+  if (is(what, "join")) join_broken_socket();
+  if (is(what, "send-too-much")) send_too_much(rank);
+  if (is(what, "window-too-large")) {
+    MPI_Win window;
+    void* base;
+    MPI_Win_allocate((MPI_Aint)1 << 60, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window);
+  }
+  MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &receive);
+  MPI_Finalize();
+  if (is(what, "wait-after")) MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  if (is(what, "test-after")) MPI_Test(&receive, &flag, MPI_STATUS_IGNORE);
+  return 0;
+}
