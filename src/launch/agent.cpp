@@ -21,6 +21,7 @@
 #include "launch/commands.hpp"
 #include "launch/frame_pipe.hpp"
 #include "launch/lease.hpp"
+#include "launch/orphans.hpp"
 #include "launch/process_output.hpp"
 #include "launch/program_exec.hpp"
 #include "launch/signal_file.hpp"
@@ -48,6 +49,14 @@ class Agent {
     ::dup2(STDERR_FILENO, STDOUT_FILENO);
     if (nothing > STDERR_FILENO) ::close(nothing);
   }
+
+  ~Agent() {
+    if (!processes_ || processes_->running() == 0) return;
+    processes_->end_all();
+    orphans_.end(*processes_, std::nullopt);
+  }
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
 
   int run() {
     if (auto opened = signals_.open(); !opened) return fail(opened.error().message);
@@ -131,6 +140,7 @@ class Agent {
       case agent_message::signal: {
         const auto number = static_cast<int>(number_in(frame.text));
         if (number > 0 && number < NSIG) processes_->signal_all(number);
+        if (number == SIGKILL) orphans_.end(*processes_, std::nullopt);
         break;
       }
       default:
@@ -206,6 +216,7 @@ class Agent {
     // Messages and output of a process go before its end.
     for (const auto& [rank, status] : ended) {
       processes_->channel(rank).close();
+      if (status != 0) orphans_.end(*processes_, rank);
       const auto pass = [&, r = rank](std::string_view text) { pass_on(r, text); };
       if (const auto output = outputs_.find(rank); output != outputs_.end()) {
         output->second.read(pass);
@@ -230,6 +241,7 @@ class Agent {
   FramePipe pipe_;
   SignalFile signals_;
   ProgramDescription program_;
+  Orphans orphans_;
   AgentGuard guard_;  // given up when no process is left
   std::optional<ProcessSet> processes_;
   std::optional<Commands> commands_;                // as `processes_`

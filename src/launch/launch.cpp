@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <map>
 #include <memory>
@@ -50,12 +49,6 @@ constexpr int code_of_lost_host = 255;
 /// Behind the end of a process that exited by itself.
 constexpr const char* not_of_mpi = "; MPI_Comm_spawn starts programs of MPI";
 
-/// Signals that a process brings on itself.
-bool is_own_fault(int signal) {
-  constexpr std::array own = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
-  return std::find(own.begin(), own.end(), signal) != own.end();
-}
-
 class Launcher final : private HostListener {
  public:
   Launcher(const LaunchOptions& options, const std::function<void(const std::string&)>& say)
@@ -74,10 +67,11 @@ class Launcher final : private HostListener {
       if (auto started = start(rank); !started) return std::move(started).error();
     }
     while ((lives_->running() > 0 || !waiting_.empty()) && !error_) turn();
+    if (ending_ || error_) signal_all(SIGKILL);  // and what they have left behind
     for (const auto& host : hosts_) host->finish();
     while (!error_ && !all_finished()) turn();
     for (Rank& rank : ranks_) end_output(rank, false);
-    output_.flush_all();
+    while (!error_ && output_.size() > 0 && monotonic_now() < stop_writing_at_) turn();
     if (error_) return *error_;
     outcome_.restarts = lives_->restarts();
     return outcome_;
@@ -188,14 +182,19 @@ class Launcher final : private HostListener {
       if (signal != SIGCHLD) interrupt(signal);
     }
     const Instant now = monotonic_now();
-    output_.flush();
+    write_output();
     for (const auto& host : hosts_) host->step(now, *this);
     for (const auto& [rank, text] : std::exchange(questions_, {})) answer(rank, text);
-    output_.flush();
+    write_output();
     start_waiting(now);
     if (now < kill_at_) return;
     kill_at_ = Instant::never();
-    for (const auto& host : hosts_) host->signal_all(SIGKILL);
+    signal_all(SIGKILL);
+  }
+
+  void write_output() {
+    output_.flush();
+    if (!error_) error_ = output_.error();
   }
 
   void wait() {
@@ -357,7 +356,7 @@ class Launcher final : private HostListener {
     }
   }
 
-  /// Once: then everybody leaves.
+  /// Once, unless a rank is started anew since: then everybody leaves.
   void tell_if_over() {
     if (!lives_->over() || std::exchange(told_over_, true)) return;
     tell_all(launch_message::over, "");
@@ -412,12 +411,7 @@ class Launcher final : private HostListener {
 
   void on_end(std::uint32_t rank, int status) override {
     if (rank >= ranks_.size() || !lives_->runs(rank)) return;
-    const bool can_start = !(WIFEXITED(status) && WEXITSTATUS(status) == cannot_execute);
-    handle_end(rank, describe_end(status),
-               {.code = code_of_end(status),
-                .was_killed = WIFSIGNALED(status),
-                .crashed = WIFSIGNALED(status) && is_own_fault(WTERMSIG(status)),
-                .can_start = can_start});
+    handle_end(rank, describe_end(status), RankLives::End::of(status));
   }
 
   void on_lost(Host& host, const std::string& why, bool was_up) override {
@@ -501,6 +495,7 @@ class Launcher final : private HostListener {
                           : "";
     say_(fmt::format("{}; starting it anew{}{}", why, where(rank), when));
     waiting_.emplace(rank, at);
+    told_over_ = false;  // if the job was over, it is not any more
   }
 
   void start_waiting(Instant now) {
@@ -550,11 +545,15 @@ class Launcher final : private HostListener {
     return best != nullptr;
   }
 
+  void signal_all(int signal) {
+    for (const auto& host : hosts_) host->signal_all(signal);
+  }
   void interrupt(int signal) {
     if (outcome_.code == 0) outcome_.code = 128 + signal;
-    for (const auto& host : hosts_) host->signal_all(signal);
+    signal_all(signal);
     ending_ = true;
     kill_at_ = std::min(kill_at_, monotonic_now() + grace);
+    stop_writing_at_ = std::min(stop_writing_at_, kill_at_);
   }
 
   void end_all(const std::string& why) {
@@ -581,7 +580,8 @@ class Launcher final : private HostListener {
   LaunchOutcome outcome_;
   std::optional<Error> error_;
   Instant kill_at_ = Instant::never();
-  bool repeats_ = false;  // lives of this program repeat themselves
+  Instant stop_writing_at_ = Instant::never();  // output that nobody may ever read
+  bool repeats_ = false;                        // lives of this program repeat themselves
   bool told_over_ = false, ending_ = false;
 };
 

@@ -1,23 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/local_host.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "launch/program_exec.hpp"
 #include "process/job_link.hpp"
 
 namespace weft {
 
+LocalHost::~LocalHost() {
+  if (processes_.running() == 0) return;
+  processes_.end_all();
+  orphans_.end(processes_, std::nullopt);
+}
+
+off_t LocalHost::place_in_input() {
+  struct stat about {};
+  const bool is_file = ::fstat(STDIN_FILENO, &about) == 0 && S_ISREG(about.st_mode);
+  return is_file ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
+}
+
+/// A later life of rank 0 reads again what the first has read: the place in a file is otherwise one
+/// for all processes.
+Descriptor LocalHost::open_input(std::uint32_t rank) const {
+  if (rank != 0 || input_begins_ < 0) return {};
+  Descriptor file(::open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC));
+  const bool is_there = file.open() && ::lseek(file.get(), input_begins_, SEEK_SET) >= 0;
+  return is_there ? std::move(file) : Descriptor();
+}
+
 Result<void> LocalHost::start(std::uint32_t rank, const std::string& description) {
   ProgramFiles files;
   Descriptor output;
+  const Descriptor input = open_input(rank);
   if (restarts_) {
     Kept& kept = kept_[rank];
     if (auto held = kept.outcomes.begin_life(); !held) return held;
     auto end = kept.output.open_pipe();
     if (!end) return std::move(end).error();
     output = std::move(end).value();
-    files = {.output = output.get(), .outcomes = kept.outcomes.descriptor()};
+    files = {.input = input.get(), .output = output.get(), .outcomes = kept.outcomes.descriptor()};
   }
   auto started = processes_.start(rank, [&](Channel channel) {
     return execute_program(rank, commands_.of(rank), signals_, std::move(channel), files);
@@ -31,6 +58,11 @@ Result<void> LocalHost::start(std::uint32_t rank, const std::string& description
 
 void LocalHost::send(std::uint32_t rank, char kind, std::string_view text) {
   processes_.channel(rank).post(kind, text);
+}
+
+void LocalHost::signal_all(int number) {
+  processes_.signal_all(number);
+  if (number == SIGKILL) orphans_.end(processes_, std::nullopt);
 }
 
 void LocalHost::add_to(std::vector<pollfd>& files) const {
@@ -58,6 +90,7 @@ void LocalHost::step(Instant, HostListener& listener) {
   output_full_ = listener.output_full();
   for (const auto& [rank, status] : ended) {
     processes_.channel(rank).close();
+    if (status != 0) orphans_.end(processes_, rank);
     if (restarts_) {
       const auto pass = [&, r = rank](std::string_view text) { listener.on_output(r, text); };
       kept_[rank].output.read(pass);

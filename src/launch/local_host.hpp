@@ -2,13 +2,17 @@
 // LocalHost: the machine that the launcher itself is on.
 #pragma once
 
+#include <sys/types.h>
+
 #include <csignal>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "launch/commands.hpp"
 #include "launch/host.hpp"
+#include "launch/orphans.hpp"
 #include "launch/process_output.hpp"
 #include "launch/signal_file.hpp"
 #include "process/outcome_memory.hpp"
@@ -22,7 +26,13 @@ class LocalHost final : public Host {
   /// goes through the launcher, and their outcomes are kept. Signals outlive it.
   LocalHost(std::uint32_t ranks, const std::vector<std::string>& command, const SignalFile& signals,
             bool restarts)
-      : processes_(ranks), commands_(ranks, command), signals_(signals), restarts_(restarts) {}
+      : processes_(ranks),
+        commands_(ranks, command),
+        signals_(signals),
+        restarts_(restarts),
+        input_begins_(restarts ? place_in_input() : -1) {}
+
+  ~LocalHost() override;
 
   void grow(std::uint32_t ranks, const std::vector<std::string>& command) override {
     processes_.grow(ranks);
@@ -31,7 +41,7 @@ class LocalHost final : public Host {
   const std::string& name() const override { return name_; }
   Result<void> start(std::uint32_t rank, const std::string& description) override;
   void send(std::uint32_t rank, char kind, std::string_view text) override;
-  void signal_all(int number) override { processes_.signal_all(number); }
+  void signal_all(int number) override;
   void kill(std::uint32_t rank) override { processes_.signal(rank, SIGKILL); }
   void add_to(std::vector<pollfd>& files) const override;
   void step(Instant now, HostListener& listener) override;
@@ -42,11 +52,16 @@ class LocalHost final : public Host {
     HeldOutcomes outcomes;
   };
   void hear(std::uint32_t rank, HostListener& listener);
+  /// Where the programs' input begins in the file that it is; -1: it is no file.
+  static off_t place_in_input();
+  Descriptor open_input(std::uint32_t rank) const;
 
+  Orphans orphans_;
   ProcessSet processes_;
   Commands commands_;
   const SignalFile& signals_;
   const bool restarts_;
+  const off_t input_begins_;
   bool output_full_ = false;
   std::string name_;
   std::vector<std::uint32_t> started_;  // ranks, in order and each once

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/output_buffer.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace weft {
 namespace {
@@ -16,6 +18,7 @@ constexpr std::size_t at_once = 4096;
 }  // namespace
 
 void OutputBuffer::append(std::string_view bytes) {
+  if (failure_ != 0) return;
   if (first_ > bytes_.size() / 2) {
     bytes_.erase(0, first_);
     first_ = 0;
@@ -30,21 +33,21 @@ bool OutputBuffer::write_some() {
     return true;
   }
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+  failure_ = n < 0 ? errno : EIO;
   first_ = bytes_.size();
   return false;
+}
+
+std::optional<Error> OutputBuffer::error() const {
+  if (failure_ == 0) return std::nullopt;
+  return Error{ErrorCode::io, fmt::format("standard output: cannot write: {}; send it elsewhere",
+                                          std::strerror(failure_))};
 }
 
 void OutputBuffer::flush() {
   while (size() > 0) {
     pollfd file{.fd = file_, .events = POLLOUT, .revents = 0};
     if (::poll(&file, 1, 0) <= 0 || !write_some()) return;
-  }
-}
-
-void OutputBuffer::flush_all() {
-  while (size() > 0) {
-    pollfd file{.fd = file_, .events = POLLOUT, .revents = 0};
-    if (::poll(&file, 1, -1) > 0 && !write_some()) return;
   }
 }
 

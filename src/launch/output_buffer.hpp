@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutputBuffer: output of processes on other machines, on its way to standard output, which may be
-// slower than they are.
+// OutputBuffer: output of processes on its way to standard output, which may be slower than they
+// are.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "weft/result.hpp"
 
 namespace weft {
 
@@ -19,15 +22,15 @@ class OutputBuffer {
   bool full() const { return size() >= most; }
   std::size_t size() const { return bytes_.size() - first_; }
   int descriptor() const { return file_; }
-  /// Writes as much as possible without waiting for long. If nobody reads any more, it is lost.
+  /// Writes as much as possible without waiting for long. After a failure it writes nothing more.
   void flush();
-  /// Writes all, and waits for that.
-  void flush_all();
+  std::optional<Error> error() const;
 
  private:
   bool write_some();
 
   int file_;
+  int failure_ = 0;  // the system's number of the error that ended the writing
   std::string bytes_;
   std::size_t first_ = 0;
 };

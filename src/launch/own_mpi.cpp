@@ -22,6 +22,21 @@ void put_first(const char* variable, std::string path) {
   ::setenv(variable, path.c_str(), 1);
 }
 
+std::string folder_of(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
+/// For a program of no MPI, which may start one, or load a library that needs one: scripts and
+/// Python do. The MPIs' libraries have different names.
+void prefer_own_mpi_of_any() {
+  for (const char* library :
+       {"mpich/libmpich.so.12", "openmpi/libmpi.so.40", "standard/libmpi_abi.so.1"}) {
+    if (const auto own = find_module(fmt::format("weft-mpi/{}", library))) {
+      put_first("LD_LIBRARY_PATH", folder_of(*own));
+    }
+  }
+}
+
 }  // namespace
 
 std::string place_of_program(const std::string& program) {
@@ -45,7 +60,10 @@ bool names_mpi(const std::string& program) {
 std::string prefer_own_mpi(const std::string& program) {
   const MpiChoice choice = choose_mpi_of(place_of_program(program));
   if (!choice.wrong.empty()) return fmt::format("cannot start '{}': {}", program, choice.wrong);
-  if (choice.abi.empty()) return {};
+  if (choice.abi.empty()) {
+    prefer_own_mpi_of_any();
+    return {};
+  }
   const std::string name = fmt::format("weft-mpi/{}/{}", choice.folder, choice.library);
   const auto own = find_module(name);
   if (!own) {
@@ -54,7 +72,7 @@ std::string prefer_own_mpi(const std::string& program) {
         "program; build or install it",
         program, choice.library, name);
   }
-  put_first("LD_LIBRARY_PATH", own->substr(0, own->rfind('/')));
+  put_first("LD_LIBRARY_PATH", folder_of(*own));
   if (const char* module = std::getenv(mpi_module_variable)) {
     const auto file = find_module(fmt::format("{}_{}.so", module, choice.abi));
     if (!file) return fmt::format("cannot start '{}': {}", program, file.error().message);

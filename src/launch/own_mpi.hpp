@@ -18,9 +18,10 @@ bool names_mpi(const std::string& program);
 inline constexpr const char* mpi_module_variable = "WEFT_MPI_MODULE";
 
 /// Lets the dynamic linker find weft's MPI first, where the program was compiled for one whose
-/// place weft takes: sets LD_LIBRARY_PATH of this process, which is about to execute it, and
-/// LD_PRELOAD for the module of `mpi_module_variable`. The program is found as execvp(3) does.
-/// Returns what is wrong, for the launcher; empty: nothing.
+/// place weft takes, or for none, but may start or load others that were: sets LD_LIBRARY_PATH of
+/// this process, which is about to execute it, and LD_PRELOAD for the module of
+/// `mpi_module_variable`. The program is found as execvp(3) does. Returns what is wrong, for the
+/// launcher; empty: nothing.
 std::string prefer_own_mpi(const std::string& program);
 
 }  // namespace weft

@@ -49,6 +49,7 @@ int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
                     const SignalFile& signals, Channel channel, const ProgramFiles& files) {
   signals.restore();
   ::fcntl(channel.descriptor(), F_SETFD, 0);
+  if (files.input >= 0) ::dup2(files.input, STDIN_FILENO);
   if (files.output >= 0) ::dup2(files.output, STDOUT_FILENO);
   ::unsetenv(outcomes_variable);
   if (files.outcomes >= 0) {

@@ -16,6 +16,7 @@ constexpr int cannot_execute = 127;
 
 /// Descriptors for the program; −1: none.
 struct ProgramFiles {
+  int input = -1;     ///< its standard input; none: as this process has it
   int output = -1;    ///< its standard output
   int outcomes = -1;  ///< the memory of its log (process/outcome_memory)
 };

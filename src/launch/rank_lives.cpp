@@ -1,11 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/rank_lives.hpp"
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <array>
+#include <csignal>
 
 #include "base/check.hpp"
+#include "launch/program_exec.hpp"
+#include "runtime/process_set.hpp"
 
 namespace weft {
+namespace {
+
+/// Signals that a process brings on itself.
+bool is_own_fault(int signal) {
+  constexpr std::array own = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
+  return std::find(own.begin(), own.end(), signal) != own.end();
+}
+
+}  // namespace
+
+RankLives::End RankLives::End::of(int status) {
+  return {.code = code_of_end(status),
+          .was_killed = WIFSIGNALED(status),
+          .crashed = WIFSIGNALED(status) && is_own_fault(WTERMSIG(status)),
+          .can_start = !(WIFEXITED(status) && WEXITSTATUS(status) == cannot_execute)};
+}
 
 void RankLives::begin(std::uint32_t index) {
   Rank& rank = ranks_[index];
@@ -45,11 +67,7 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
     decide();
     return Next::nothing;
   }
-  if (over_) {
-    // A process that exits or crashes by itself has a code that counts, whenever it does.
-    const bool by_itself = !end.was_killed || end.crashed;
-    return end.code != 0 && by_itself ? Next::fail : Next::nothing;
-  }
+  if (over_) return after_the_job(rank, end);
   if (end.code != 0) {
     const Next next = after_failure(rank, end);
     if (next == Next::fail) decide();
@@ -61,20 +79,36 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
   return Next::nothing;
 }
 
+RankLives::Next RankLives::after_the_job(Rank& rank, const End& end) {
+  if (end.code == 0) return Next::nothing;
+  // A process that exits or crashes by itself has a code that counts, whenever it does.
+  if (!end.was_killed || end.crashed) return Next::fail;
+  // Nothing of a program follows the function that it gives run_program. A program of MPI goes on
+  // after MPI_Finalize, and may not have printed all.
+  if (!needs_all_) return Next::nothing;
+  if (!options_.decides || !may_restart(rank, end)) return Next::fail;
+  over_ = false;
+  return start_again(rank);
+}
+
+RankLives::Next RankLives::start_again(Rank& rank) {
+  rank.state = State::to_start;
+  rank.returned = false;
+  ++restarts_;
+  return Next::start_anew;
+}
+
 RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
   const bool by_itself = !end.was_killed || end.crashed;
   rank.alike = !by_itself ? 0 : end.code == rank.code ? rank.alike + 1 : 1;
   rank.code = by_itself ? end.code : 0;
-  // One that had returned is needed only if others say so: that takes no restart.
-  if (options_.restart && options_.decides && rank.returned && end.was_killed) {
+  // One that had returned is needed only if others say so: that takes no restart. One of MPI has
+  // still to go on after MPI_Finalize.
+  if (options_.restart && options_.decides && rank.returned && end.was_killed && !needs_all_) {
     rank.state = State::resting;
     return Next::rest;
   }
-  if (may_restart(rank, end)) {
-    rank.state = State::to_start;
-    ++restarts_;
-    return Next::start_anew;
-  }
+  if (may_restart(rank, end)) return start_again(rank);
   // A program that failed or crashed by itself takes the others with it. One that was killed is
   // waited for, until ranks that need it give up and name the operation.
   if (options_.restart || !end.was_killed || end.crashed || needs_all_) return Next::end_job;
@@ -84,11 +118,12 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
 
 RankLives::Next RankLives::on_needed(std::uint32_t index) {
   Rank& rank = ranks_[index];
-  if (over_ || rank.state != State::resting) return Next::nothing;
+  const bool has_gone =
+      options_.restart && needs_all_ && rank.returned && rank.state == State::ended;
+  if (over_ || (rank.state != State::resting && !has_gone)) return Next::nothing;
   if (restarts_ >= options_.most_restarts) return Next::end_job;
-  rank = {.state = State::to_start, .stored = rank.stored};
-  ++restarts_;
-  return Next::start_anew;
+  rank = {.stored = rank.stored};
+  return start_again(rank);
 }
 
 std::optional<std::uint32_t> RankLives::lost() const {

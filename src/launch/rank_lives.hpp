@@ -13,7 +13,8 @@ namespace weft {
 /// never join), reports that its program has returned once it is about to exit with code 0, and
 /// then serves the others until all programs have returned: they may need its messages again. The
 /// launcher alone decides that the job is over, so that no process can be started into a job that
-/// others consider over.
+/// others consider over. A process of MPI has more to do when MPI_Finalize returns, which is when
+/// the job is over: if it is killed then, it is started anew, and so are the others that it needs.
 class RankLives {
  public:
   struct Options {
@@ -41,6 +42,9 @@ class RankLives {
   void on_over() { over_ = true; }
 
   struct End {
+    /// The end of a process whose status is that of waitpid.
+    static End of(int status);
+
     int code = 0;             ///< of the process: 128 + N after signal N
     bool was_killed = false;  ///< by a signal, or with its host
     bool crashed = false;     ///< by a signal that it brought on itself, such as SIGSEGV
@@ -61,7 +65,8 @@ class RankLives {
   static constexpr std::uint32_t most_alike = 10;
   static constexpr const char* alike = " ten times in a row; another life would do the same";
   bool fails_alike(std::uint32_t rank) const { return ranks_[rank].alike >= most_alike; }
-  /// A rank waits for that one. A resting one is started anew; if no restart is left, the job ends.
+  /// A rank waits for that one. A resting one is started anew, and so is one of MPI that had exited
+  /// when the job was over, which it no longer is; if no restart is left, the job ends.
   Next on_needed(std::uint32_t rank);
 
   /// A rank that was killed and that the others need.
@@ -70,7 +75,8 @@ class RankLives {
   std::optional<std::uint32_t> left_early() const;
   /// What such a process should have done, for a message that it exited.
   const char* why_missed(std::uint32_t rank) const;
-  /// All programs have returned. Nothing is started any more.
+  /// All programs have returned. Nothing is started any more, unless a process of MPI is killed
+  /// before it exits: then the job is not over.
   bool over() const { return over_; }
   std::uint32_t running() const { return running_; }
   bool runs(std::uint32_t rank) const { return ranks_[rank].state == State::runs; }
@@ -91,6 +97,8 @@ class RankLives {
   };
 
   Next after_failure(Rank& rank, const End& end);
+  Next after_the_job(Rank& rank, const End& end);
+  Next start_again(Rank& rank);
   bool may_restart(const Rank& rank, const End& end) const {
     return options_.restart && end.can_start && restarts_ < options_.most_restarts &&
            rank.alike < most_alike;

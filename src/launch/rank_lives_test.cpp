@@ -122,6 +122,43 @@ TEST(rank_lives, a_process_that_fails_by_itself_after_all_is_over_has_a_code_tha
   EXPECT_EQ(lives.on_end(2, succeeded), Next::nothing);
 }
 
+TEST(rank_lives, a_process_of_mpi_that_is_killed_in_or_after_mpi_finalize_is_started_anew) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 10});
+  lives.on_needs_all();
+  lives.on_returned(0);
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew) << "it may have more to print";
+  lives.on_returned(1);
+  EXPECT_FALSE(lives.over()) << "its new life has not begun";
+  lives.begin(0);
+  lives.on_returned(0);
+  EXPECT_TRUE(lives.over());
+  EXPECT_EQ(lives.on_end(1, succeeded), Next::nothing);
+  EXPECT_EQ(lives.on_needed(1), Next::nothing) << "the job is over";
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew);
+  EXPECT_FALSE(lives.over());
+  lives.begin(0);
+  EXPECT_EQ(lives.on_needed(1), Next::start_anew) << "it has gone";
+  lives.begin(1);
+  for (std::uint32_t i = 0; i < 2; ++i) lives.on_returned(i);
+  EXPECT_TRUE(lives.over());
+}
+
+TEST(rank_lives, a_process_of_mpi_that_is_killed_after_the_job_and_cannot_start_anew_fails) {
+  RankLives without = running(1, {.restart = false});
+  without.on_needs_all();
+  without.on_returned(0);
+  EXPECT_EQ(without.on_end(0, killed), Next::fail);
+  RankLives left = running(2, {.restart = false});
+  left.on_needs_all();
+  left.on_returned(1);
+  EXPECT_EQ(left.on_end(1, succeeded), Next::nothing) << "its world has left the job";
+  EXPECT_EQ(left.on_needed(1), Next::nothing);
+  RankLives used_up = running(1, {.restart = true, .most_restarts = 0});
+  used_up.on_needs_all();
+  used_up.on_returned(0);
+  EXPECT_EQ(used_up.on_end(0, killed), Next::fail);
+}
+
 TEST(rank_lives, a_rank_that_exits_with_0_before_it_has_returned_ends_the_job) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 10});
   EXPECT_EQ(lives.on_end(1, succeeded), Next::left_early);

@@ -33,9 +33,14 @@ int run(const ProcessSet::Body& body, Channel channel) {
 }  // namespace
 
 ProcessSet::~ProcessSet() {
+  end_all();
+}
+
+void ProcessSet::end_all() {
   signal_all(SIGKILL);
-  for (const Process& p : processes_) {
+  for (Process& p : processes_) {
     if (p.pid > 0) ::waitpid(p.pid, nullptr, 0);
+    p.pid = -1;
   }
 }
 
@@ -63,6 +68,11 @@ Result<void> ProcessSet::start(std::uint32_t place, const Body& body) {
 std::uint32_t ProcessSet::running() const {
   return static_cast<std::uint32_t>(std::count_if(processes_.begin(), processes_.end(),
                                                   [](const Process& p) { return p.pid > 0; }));
+}
+
+bool ProcessSet::has(pid_t pid) const {
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [&](const Process& p) { return p.pid == pid; });
 }
 
 void ProcessSet::signal(std::uint32_t place, int number) const {

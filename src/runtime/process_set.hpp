@@ -33,6 +33,10 @@ class ProcessSet {
   /// has none of the others' channels. Errors: no processes or descriptors left.
   Result<void> start(std::uint32_t place, const Body& body);
 
+  /// Kills all, and waits for their ends.
+  void end_all();
+
+  bool has(pid_t pid) const;
   bool runs(std::uint32_t place) const { return processes_[place].pid > 0; }
   std::uint32_t running() const;
   /// -1: none runs there.

@@ -17,6 +17,12 @@ for n in 1 2 3 4; do
   done
 done
 
+# A script that starts the program.
+printf '#!/bin/sh\n"%s" 2\nexit $?\n' "$programs/mpi_exchange" >"$dir/script"
+chmod +x "$dir/script"
+got=$("$weft" run -n 3 -- "$dir/script") || fail "a script ends with $?"
+[[ $got == "3 processes, checksum ${result[3]}" ]] || fail "a script's program prints '$got'"
+
 # One clear error for a function that is not there, and an exit code.
 code=0
 "$weft" run -n 2 -- "$programs"/mpi_absent >"$dir/out" 2>&1 || code=$?
@@ -77,6 +83,22 @@ if command -v NPmpich2 >/dev/null; then
   [[ $(awk 'END { print $1 }' "$dir/np.out") -gt 90000 ]] || fail "NetPIPE wrote $(cat "$dir/np.out")"
 fi
 
+# A rank that is killed in MPI_Finalize, or behind it, prints what it has to print then. Without
+# --restart its end is an error.
+for moment in in after; do
+  mkdir "$dir/$moment" "$dir/$moment-once"
+  "$weft" run -n 3 --restart on-failure -- "$programs"/mpi_epilogue "$dir/$moment" $moment \
+    >"$dir/out" 2>"$dir/err" || fail "killed $moment MPI_Finalize it ends with $?: $(cat "$dir/err")"
+  grep -q 'rank 0 was ended by signal 9 (Killed); starting it anew' "$dir/err" ||
+    fail "killed $moment MPI_Finalize it says '$(cat "$dir/err")'"
+  for rank in 0 1 2; do printf 'rank %d of 3: sum 3\nrank %d: epilogue\n' $rank $rank; done |
+    diff - <(sort "$dir/out") >&2 || fail "killed $moment MPI_Finalize it prints something else"
+  code=0
+  "$weft" run -n 3 -- "$programs"/mpi_epilogue "$dir/$moment-once" $moment >"$dir/out" 2>"$dir/err" || code=$?
+  ((code == 137)) || fail "killed $moment MPI_Finalize, without --restart, it ends with $code"
+  grep -q 'rank 0 was ended by signal 9' "$dir/err" || fail "it says '$(cat "$dir/err")'"
+done
+
 # The order of accesses to a window is not recorded: a rank that has one is not started anew, instead of
 # computing something else.
 mkdir "$dir/exposed"
@@ -87,6 +109,32 @@ grep -q 'rank 0: MPI_Win_allocate: a process cannot be started anew after it has
   fail "with a window it says '$(cat "$dir/err")'"
 got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exposed") || fail "a window ends with $?"
 [[ $got == "sum 3660" ]] || fail "with a window it prints '$got'"
+
+# What a script has started ends with it.
+# shellcheck disable=SC2016
+"$weft" run -n 1 -- sh -c 'sleep 1000 & echo $! >"$0.new" && mv "$0.new" "$0"; wait' "$dir/started" &
+launcher=$!
+until [[ -e $dir/started ]]; do kill -0 $launcher || fail "a script does not start"; done
+kill $launcher
+wait $launcher && fail "a job that was terminated ends well"
+! kill -0 "$(cat "$dir/started")" 2>/dev/null || fail "what a script had started goes on"
+
+# Output that cannot be written is an error. A reader that takes none does not hold up a signal.
+if [[ -w /dev/full ]]; then
+  code=0
+  "$weft" run -n 2 --restart on-failure -- "$programs"/mpi_exchange 2 >/dev/full 2>"$dir/err" || code=$?
+  ((code == 3)) || fail "with a full disk it ends with $code: $(cat "$dir/err")"
+  grep -q 'standard output: cannot write: No space left on device' "$dir/err" ||
+    fail "with a full disk it says '$(cat "$dir/err")'"
+fi
+
+# Rank 0 reads a file as its input again when it is started anew.
+printf '1\n2\n3\n' >"$dir/input"
+# shellcheck disable=SC2016
+"$weft" run -n 1 --restart on-failure -- \
+  sh -c 'cat; mkdir "$0" 2>/dev/null && kill -9 $$; exit 0' "$dir/read" <"$dir/input" >"$dir/out" 2>"$dir/err" ||
+  fail "a program that reads its input ends with $?: $(cat "$dir/err")"
+[[ $(grep -c 3 "$dir/out") == 2 ]] || fail "a life does not read the input again: $(cat "$dir/out")"
 
 # A deterministic program whose ranks are killed prints the same.
 wanted=$("$weft" run -n 3 -- "$programs"/mpi_exchange 150 deterministic)
