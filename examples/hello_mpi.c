@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: Apache-2.0
- * A first program of MPI: the processes add up their ranks, and the first one names the MPI library.
- *
- *   mpicc.mpich examples/hello_mpi.c -o hello_mpi     MPICH's compiler; mpicc.openmpi is Open MPI's
- *   weft run -n 4 -- ./hello_mpi
- */
+// SPDX-License-Identifier: Apache-2.0
+// A first program of MPI: the processes add up their ranks, and the first one names the MPI
+// library.
+//
+//   mpicc.mpich examples/hello_mpi.c -o hello_mpi     (mpicc.openmpi is Open MPI's compiler)
+//   weft run -n 4 -- ./hello_mpi
 #include <mpi.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) {
     printf("the ranks of %d processes add up to %d\n", size, sum);
-    printf("MPI library: %.60s\n", library); /* MPICH's text is a page long */
+    printf("MPI library: %.60s\n", library);  // MPICH's text is a page long
   }
   MPI_Finalize();
   return 0;

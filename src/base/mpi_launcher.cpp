@@ -22,6 +22,15 @@ fs::path find_program(const std::string& name) {
   return {};
 }
 
+bool is_mpi_launcher(const std::string& program) {
+  std::error_code error;
+  const std::string real = fs::canonical(find_program(program), error).filename().string();
+  for (const char* word : {"mpirun", "mpiexec", "orterun", "prterun"}) {
+    if (real.starts_with(word)) return true;
+  }
+  return false;
+}
+
 Result<std::string> mpi_of_launcher(const std::string& launcher) {
   std::error_code error;
   const std::string real = fs::canonical(find_program(launcher), error).filename().string();

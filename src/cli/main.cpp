@@ -153,7 +153,11 @@ void occupy_closed_streams() {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("weft moves many-to-many data streams between the nodes of a cluster.", "weft");
+  CLI::App app(
+      "weft carries messages and data streams between the processes of a cluster.\n"
+      "The same code runs on the real network, on links made slower on purpose, and in a\n"
+      "simulation of thousands of nodes. Programs of MPICH or Open MPI run on it unchanged.",
+      "weft");
   app.set_help_flag("-h,--help", "print this help and exit");  // commands inherit it
   app.set_version_flag("--version", std::string("weft ") + WEFT_VERSION,
                        "print the version and exit");

@@ -4,11 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/mpi_launcher.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
@@ -34,6 +37,7 @@ constexpr const char* help =
     "exit code of a process that is not 0; 128 + N after signal N.\n"
     "Examples:\n"
     "  weft run -n 4 -- build/release/examples/jac3d 100 50\n"
+    "  weft run -n 4 -- ./my_program    # compiled by mpicc.mpich or mpicc.openmpi\n"
     "  weft run -n 8 --restart on-failure -- build/release/examples/markov2 400 10\n"
     "  weft run -n 4 --fabric tcp --link 1Gbit,20us -- build/release/examples/spmv2 10 1000\n"
     "  weft run --hosts hosts.txt -- build/release/examples/jac3d 100\n"
@@ -106,6 +110,35 @@ void hint_at_number(const std::vector<std::string>& command) {
   }
 }
 
+/// Tells of a launcher in place of a program: its processes have its own MPI.
+void hint_at_launcher(const std::vector<std::string>& command) {
+  if (!is_mpi_launcher(command.front())) return;
+  fmt::print(stderr,
+             "weft run: '{}' starts its processes with its own MPI, not with weft's; for N "
+             "processes on weft, write weft run -n N -- PROGRAM without it\n",
+             command.front());
+}
+
+/// Tells that mpirun has started several copies of this command, each for a job of its own.
+void hint_at_copies() {
+  struct Variables {
+    const char* size;
+    const char* rank;
+  };
+  for (const auto [size, rank] : {Variables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                  Variables{"PMI_SIZE", "PMI_RANK"}}) {
+    const char* const copies = std::getenv(size);
+    const char* const own = std::getenv(rank);
+    const auto number = parse_number<std::uint32_t>(copies != nullptr ? copies : "");
+    if (!number || *number < 2 || own == nullptr || std::string_view(own) != "0") continue;
+    fmt::print(stderr,
+               "weft run: mpirun has started {0} copies of weft run, each for a job of its own; "
+               "for one job of {0} processes, write weft run -n {0} without mpirun\n",
+               *number);
+    return;
+  }
+}
+
 std::string read_processes(const std::string& text, std::uint32_t& processes) {
   const auto number = parse_number<std::uint32_t>(text);
   if (number && *number >= 1 && *number <= most_processes) {
@@ -131,6 +164,8 @@ void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
     return report_error(program.error(), outcome);
   }
   if (options.processes == 1 && app.count("--processes") == 0) hint_at_number(options.command);
+  hint_at_launcher(options.command);
+  hint_at_copies();
   if (is_of_scenario(options)) {
     return run_in_simulation(options, command.simulation, outcome);
   }

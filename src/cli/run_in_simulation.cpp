@@ -204,7 +204,7 @@ Result<void> refuse_real_options(const LaunchOptions& launch) {
   if (launch.heartbeat != Duration{}) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--heartbeat: with --fabric {} a host that is cut off is gone after "
-                             "--peer-timeout, and nothing is asked before; leave it away",
+                             "--peer-timeout, and weft probes nothing before; leave it out",
                              launch.fabric)};
   }
   if (given == nullptr) return {};

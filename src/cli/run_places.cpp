@@ -71,8 +71,9 @@ Result<void> find_by_hosts(const CLI::App& command, const PlaceOptions& places,
                              launch.processes, places.hosts, slots));
   }
   if (launch.fabric.starts_with("sim:")) {
-    return wrong(fmt::format("--fabric: '{}' with --hosts: a simulation runs here; leave one away",
-                             launch.fabric));
+    return wrong(
+        fmt::format("--fabric: '{}' with --hosts: a simulation runs on this host; leave one out",
+                    launch.fabric));
   }
   launch.hosts = std::move(hosts).value();
   launch.ssh.clear();

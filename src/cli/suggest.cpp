@@ -175,6 +175,10 @@ std::string explain_option(const CLI::App& command, const std::string& word) {
 
 std::string explain_command(const CLI::App& command, const std::string& word) {
   std::string guess = nearest(word, commands_of(command));
+  static const std::array launchers{"mpirun", "mpiexec", "srun", "exec", "launch", "start"};
+  if (std::ranges::find(launchers, word) != launchers.end() && command.get_parent() == nullptr) {
+    guess = "run";
+  }
   if (guess.empty()) {
     std::vector<std::string> options;
     add_options(command, options);

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "weft_run.hpp"
@@ -291,6 +293,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "value_in_another_case", {"stream", "local", "--schedule", "DFS"}, "did you mean dfs?"},
         Refusal{"unknown_command", {"strem", "local"}, "did you mean stream?"},
+        Refusal{"command_as_mpi_has_it", {"mpirun", "-n", "2", "true"}, "did you mean run?"},
         Refusal{"unknown_command_below", {"stream", "lokal"}, "did you mean local?"},
         Refusal{
             "unknown_option", {"stream", "local", "--shedule", "dfs"}, "did you mean --schedule?"},
@@ -307,6 +310,36 @@ TEST(command_line, number_of_processes_behind_the_program_gets_a_hint) {
   const Ended both = run_weft({"run", "-n", "1", "--", "true", "-n", "2"}, 30);
   EXPECT_EQ(both.code, 0) << both.describe();
   EXPECT_EQ(both.errors, "") << "the program's own";
+}
+
+TEST(command_line, copies_that_mpirun_started_get_one_hint) {
+  for (const char* launcher : {"OMPI_COMM_WORLD", "PMI"}) {
+    const std::string size = fmt::format("{}_SIZE", launcher);
+    const std::string rank = fmt::format("{}_RANK", launcher);
+    const auto run_as = [&](const char* own, const char* of) {
+      ::setenv(size.c_str(), of, 1);
+      ::setenv(rank.c_str(), own, 1);
+      Ended ended = run_weft({"run", "-n", "1", "--", "true"}, 30);
+      ::unsetenv(size.c_str());
+      ::unsetenv(rank.c_str());
+      return ended;
+    };
+    const Ended first = run_as("0", "3");
+    EXPECT_EQ(first.code, 0) << first.describe();
+    EXPECT_THAT(first.errors, HasSubstr("write weft run -n 3 without mpirun")) << launcher;
+    EXPECT_EQ(run_as("1", "3").errors, "") << launcher << ": the first has told it";
+    EXPECT_EQ(run_as("0", "1").errors, "") << launcher << ": there is one copy only";
+  }
+}
+
+TEST(command_line, launcher_in_place_of_a_program_gets_a_hint) {
+  ScratchDirectory directory;
+  const std::string launcher = directory / "mpirun";
+  write_file(launcher, "#!/bin/sh\n");
+  ASSERT_EQ(::chmod(launcher.c_str(), 0700), 0);
+  const Ended ended = run_weft({"run", "-n", "2", "--", launcher, "-n", "2", "true"}, 30);
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_THAT(ended.errors, HasSubstr("write weft run -n N -- PROGRAM without it"));
 }
 
 TEST(command_line, out_that_is_a_file_is_refused_and_stays) {
