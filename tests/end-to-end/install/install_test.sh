@@ -15,12 +15,17 @@ mv "$dir/first" "$dir/prefix"  # the installed tree can be moved
 prefix="$dir/prefix"
 
 # Public headers are all there and each can be included alone, with nothing of weft's own sources.
-for header in "$source"/include/weft/*.hpp; do
+for header in "$source"/include/weft/*.h "$source"/include/weft/*.hpp; do
   name="weft/$(basename -- "$header")"
   [[ -f $prefix/include/$name ]] || fail "$name was not installed"
   echo "#include \"$name\"" >"$dir/alone.cpp"
   "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I"$prefix/include" "$dir/alone.cpp" ||
     fail "$name cannot be included alone"
+done
+
+# So are the pages that help and errors name, and the scenarios that the pages name.
+for file in docs/mpi.md docs/qos.md examples/scenarios/programs.toml examples/traces/ring-8.goal; do
+  [[ -f $prefix/share/doc/weft/$file ]] || fail "$file was not installed"
 done
 
 # find_package, in a copy that knows nothing of the tree.
