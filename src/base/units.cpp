@@ -110,7 +110,7 @@ Result<ByteCount> parse_byte_count(std::string_view text) {
 
 Result<Duration> parse_duration(std::string_view text) {
   const auto amount = parse_amount(text, time_units);
-  if (!amount) return not_understood("duration", text, "20us, 1.5ms or 10s");
+  if (!amount) return not_understood("duration", text, "20us, 1.5ms, 10s or 2min");
   // Times are counted in 63 bits: sums and small multiples of a user's values must fit.
   constexpr double ten_years_ns = 10 * 365.25 * 86'400e9;
   if (*amount > ten_years_ns) {

@@ -172,6 +172,7 @@ int run(int argc, char** argv) {
       "  weft simulate examples/scenarios/faults.toml --check-determinism\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"
       "  weft run -n 4 --restart on-failure -- build/release/examples/jac3d 100\n"
+      "  weft run -n 4 -- ./my_program    # compiled by mpicc.mpich or mpicc.openmpi\n"
       "  weft archive info run.tsa");
   Outcome outcome;
   outcome.command_line = shell_line(argc, argv);

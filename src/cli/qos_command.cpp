@@ -82,8 +82,10 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
     kind.improvements.push_back(job.improvement());
     all.push_back(job.improvement());
   }
-  fmt::print("{}, {} placements, {} iterations of {}\n", options.controller, options.placements,
-             options.iterations, to_text(options.period));
+  fmt::print("{}, {}, {} of {}\n", options.controller,
+             report::counted(options.placements, "placement", "placements"),
+             report::counted(options.iterations, "iteration", "iterations"),
+             to_text(options.period));
   Table table({"jobs", "default of isolation", "controlled", "improvement: median", "mean", "best",
                "worst"});
   const auto row = [&](const std::string& name, const std::string& before, const std::string& after,

@@ -67,10 +67,6 @@ std::string sentence_of(const NetworkRecord& record, const NetworkRun& run) {
   return text;
 }
 
-std::string counted(std::size_t n, const char* one, const char* several) {
-  return fmt::format("{} {}", with_thousands(n), n == 1 ? one : several);
-}
-
 std::string title_of(const NetworkTopology& t) {
   const char* shape = t.shape == "star"        ? "star"
                       : t.shape == "fat-tree"  ? "fat tree"

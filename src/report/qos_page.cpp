@@ -22,6 +22,13 @@ constexpr double chart_height = 260;
 constexpr double left = 56;
 constexpr double bottom = 28;
 
+/// The fewest digits behind the point that write each multiple of `step` as it is, three at most.
+int decimals_of(double step) {
+  int decimals = 0;
+  for (; decimals < 3 && std::abs(step - std::round(step)) > 1e-9; ++decimals) step *= 10;
+  return decimals;
+}
+
 /// A chart's frame: from values to places, with grid lines.
 class Frame {
  public:
@@ -67,7 +74,7 @@ class Frame {
           "text-anchor=\"end\">{7:.{8}f} %</text>\n",
           left, chart_width - 8, y(value), zero ? 0.8 : 0.15,
           zero ? " stroke-dasharray=\"5 4\"" : "", left - 6, y(value) + 4, zero ? 0.0 : value * 100,
-          zero || std::abs(step * 100 - std::round(step * 100)) < 1e-9 ? 0 : 1);
+          zero ? 0 : decimals_of(step * 100));
     }
   }
 
@@ -247,13 +254,14 @@ std::string qos_page(const QosRecord& record) {
   page.raw("<body style=\"max-width:none\">\n");
   page.raw(page_brand());
   page.add(
-      "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {} placements, {} iterations. Improvement over "
-      "default: median {}, mean {}, best {}, worst {}; the last change came after {} "
-      "iterations.</p>\n</header>\n<main>\n",
+      "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {}, {}. Improvement over default: median {}, "
+      "mean {}, best {}, worst {}; the last change came after {}.</p>\n</header>\n<main>\n",
       html_escape(record.controller), html_escape(record.scenario), html_escape(record.topology),
-      record.placements, record.iterations, as_change(quantiles.median),
+      counted(record.placements, "placement", "placements"),
+      counted(record.iterations, "iteration", "iterations"), as_change(quantiles.median),
       as_change(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
-      as_change(quantiles.max), as_change(quantiles.min), record.iterations_to_best);
+      as_change(quantiles.max), as_change(quantiles.min),
+      counted(record.iterations_to_best, "iteration", "iterations"));
   page.raw("<section>\n");
   page.raw(grid_begin);
   add_relative(page, record);

@@ -32,6 +32,17 @@ TEST(qos_page, has_the_papers_charts_and_both_sides_figures) {
   }
 }
 
+TEST(qos_page, labels_of_the_axis_are_the_places_of_its_lines) {
+  QosRecord small = record();
+  small.placements = 1;
+  small.jobs = {{"flood", "flood-pairs", 0, 0, 0, 0.0036}, {"all", "all-to-all", 0, 0, 0, -0.007}};
+  const std::string page = qos_page(small);
+  for (const char* text : {">-0.25 %<", ">0.75 %<", "fat-tree:64: 1 placement, 500 iterations"}) {
+    EXPECT_NE(page.find(text), std::string::npos) << text;
+  }
+  EXPECT_EQ(page.find(">0.8 %<"), std::string::npos) << "0.75 %";
+}
+
 TEST(qos_page, draws_links_by_level_before_and_after_in_the_colour_of_their_load) {
   QosRecord with = record();
   with.network = {.levels = {0, 3},

@@ -58,10 +58,6 @@ bool agree(std::span<const RunRecord> runs, Value value) {
                      [&](const RunRecord& r) { return value(r) == value(runs.front()); });
 }
 
-std::string counted(std::uint64_t n, const char* one, const char* many) {
-  return fmt::format("{} {}", with_thousands(n), n == 1 ? one : many);
-}
-
 /// "11.6 MB/s (97.3 % of the limit)".
 std::string goodput_words(const RunRecord& run) {
   std::string text = as_rate(run.goodput_bytes_per_s);
@@ -269,6 +265,10 @@ std::string with_thousands(std::uint64_t n) {
 
 std::string as_percent(double fraction) {
   return fmt::format("{:.1f} %", fraction * 100);
+}
+
+std::string counted(std::uint64_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", with_thousands(n), n == 1 ? one : many);
 }
 
 std::string as_change(double fraction) {

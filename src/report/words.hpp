@@ -43,10 +43,12 @@ std::string dropped_text(std::uint64_t timeslices);
 std::optional<double> times_floor(const RunRecord& run, double spread_us);
 
 std::string with_thousands(std::uint64_t n);  ///< "1,234,567"
-std::string as_percent(double fraction);      ///< "97.3 %"
-std::string as_change(double fraction);       ///< "+2.7 %", "-2.7 %"
-std::string as_rate(double bytes_per_s);      ///< "11.9 MB/s"
-std::string as_time(double microseconds);     ///< "38.7 ms"
-std::string as_times(double factor);          ///< "1.04×"
+/// "1 host", "1,024 hosts"
+std::string counted(std::uint64_t n, const char* one, const char* many);
+std::string as_percent(double fraction);   ///< "97.3 %"
+std::string as_change(double fraction);    ///< "+2.7 %", "-2.7 %"
+std::string as_rate(double bytes_per_s);   ///< "11.9 MB/s"
+std::string as_time(double microseconds);  ///< "38.7 ms"
+std::string as_times(double factor);       ///< "1.04×"
 
 }  // namespace weft::report
