@@ -140,6 +140,22 @@ class Directory {
   std::string path_;
 };
 
+TEST(experiment, counts_the_windows_until_the_levels_changed_last) {
+  ExperimentOptions options = short_experiment();
+  options.placements = 4;
+  options.controller = "model-predictive";
+  const auto outcome = run_experiment(options);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  int changed = 0;
+  for (const PlacementOutcome& placement : outcome->placements) {
+    const std::vector<Level>& levels = placement.levels.level_of;
+    if (levels == std::vector<Level>(levels.size(), default_level)) continue;
+    ++changed;
+    EXPECT_EQ(placement.settled_after, 2U);  // it observes two, and searches at once
+  }
+  EXPECT_GT(changed, 0);
+}
+
 class controlled_experiment : public testing::TestWithParam<const char*> {};
 
 TEST_P(controlled_experiment, goes_on_where_it_was_interrupted_with_the_same_result) {

@@ -172,7 +172,8 @@ Result<void> Track::control(Controller& controller, std::uint32_t number) {
   }
   controller.on_window(seen);
   if (!twin_.state()) return twin_.state();
-  if (!controller.is_settled()) settled_after_ = number + 1;
+  const bool changed = controller.configuration() != last_levels_;
+  if (changed || !controller.is_settled()) settled_after_ = number + 1;
   return {};
 }
 
