@@ -9,35 +9,13 @@
 
 #include "qos/calibration.hpp"
 #include "qos/placement.hpp"
+#include "qos/two_jobs_for_test.hpp"
 #include "qos/window.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "sim/topology/builders.hpp"
 
 namespace weft::qos {
 namespace {
-
-constexpr const char* two_jobs = R"(
-[network]
-topology = "fat-tree:16,levels=2,radix=8"
-router = "d-mod-k"
-preset = "ib-qdr"
-
-[[jobs]]
-name = "flood"
-kind = "workload"
-pattern = "flood-pairs"
-ranks = 8
-message = "64KiB"
-compute = "20us"
-
-[[jobs]]
-name = "all"
-kind = "workload"
-pattern = "all-to-all"
-ranks = 8
-message = "8KiB"
-compute = "20us"
-)";
 
 sim::Scenario scenario_of(const std::string& text) {
   auto scenario = sim::parse_scenario(text, "test.toml");

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "qos/two_jobs_for_test.hpp"
 #include "sim/scenario/scenario_file.hpp"
 
 namespace weft::qos {
@@ -10,35 +13,11 @@ namespace {
 
 using Iterations = std::vector<std::vector<std::uint64_t>>;
 
-constexpr const char* two_jobs = R"(
-[network]
-topology = "fat-tree:16,levels=2,radix=8"
-router = "d-mod-k"
-preset = "ib-qdr"
-
-[[jobs]]
-name = "flood"
-kind = "workload"
-pattern = "flood-pairs"
-ranks = 8
-message = "64KiB"
-compute = "20us"
-noise = 0.2
-
-[[jobs]]
-name = "all"
-kind = "workload"
-pattern = "all-to-all"
-ranks = 8
-message = "8KiB"
-compute = "20us"
-noise = 0.2
-)";
-
 class jobs_twin : public testing::Test {
  protected:
   jobs_twin() {
-    options_.scenario = sim::parse_scenario(two_jobs, "test.toml").value();
+    options_.scenario =
+        sim::parse_scenario(std::string(two_jobs) + "noise = 0.2\n", "test.toml").value();
     options_.period = Duration::milliseconds(1);
     jobs_ = jobs::workloads_of(options_.scenario).value();
     placement_ = std::make_unique<Placement>(jobs_, 16, 5, 1);

@@ -90,7 +90,7 @@ class Ending {
     }
     if (!signals_.came()) return {};
     if (!std::exchange(hurried_, true)) job_.hurry();
-    // Nodes that wait for a pipe's writer, say, hear nothing. What has not begun needs no end.
+    // Nodes that wait for the writer of a pipe hear nothing. A run that has not begun needs no end.
     const bool stuck = !flows && signals_.since_first() > to_begin;
     if (signals_.count() > 1 || stuck) return Error{ErrorCode::cancelled, "interrupted"};
     if (cut_off_ || signals_.since_first() <= to_agree || job_.waits_for_sink(now)) return {};

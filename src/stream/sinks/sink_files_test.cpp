@@ -104,7 +104,7 @@ TEST_F(KilledNode, keeps_its_unfinished_archive_when_the_name_has_been_taken) {
   const SinkPlace place{.run = "1"};
   live_and_die(sinks[0], place);
   wire::write_whole(directory_ / "x.tsa", std::vector<std::byte>(10));
-  // What has the name is a file of the run as far as anybody knows; one of its names is taken.
+  // The file of that name may be one of this run, so the killed node's file cannot have it.
   const auto ends = complete_files(sinks, place);
   ASSERT_FALSE(ends);
   EXPECT_THAT(ends.error().message, HasSubstr("exists already"));
