@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "mpi/api/files.hpp"
 
@@ -127,10 +128,13 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
 
 }  // namespace
 
+// The lock ends after the outcome is recorded: letting a waiting process go on may cost this one
+// its processor, and a kill between the change and the record would leave a gap in the file.
 std::int64_t add_to_shared(FileObject& file, std::int64_t elements) {
   if (!open_shared(file)) return -1;
+  std::optional<FileLock> lock;
   return once([&]() -> std::int64_t {
-    const FileLock lock(file.shared_descriptor, true);
+    lock.emplace(file.shared_descriptor, true);
     std::int64_t value = 0;
     if (::pread(file.shared_descriptor, &value, sizeof value, 0) < 0) return -1;
     if (elements != 0 && !write_shared_value(file, value + elements)) return -1;
@@ -140,8 +144,9 @@ std::int64_t add_to_shared(FileObject& file, std::int64_t elements) {
 
 bool set_shared(FileObject& file, std::int64_t element) {
   if (!open_shared(file)) return false;
+  std::optional<FileLock> lock;
   return once([&] {
-           const FileLock lock(file.shared_descriptor, true);
+           lock.emplace(file.shared_descriptor, true);
            return write_shared_value(file, element) ? 0 : -1;
          }) == 0;
 }
