@@ -18,12 +18,14 @@ class Crowding {
   /// `seed` determines the coin's draws; each process needs a seed of its own.
   explicit Crowding(std::uint64_t seed) : state_(seed * 0x9e37'79b9'7f4a'7c15 | 1) {}
 
-  /// A yield ended at `now` and lasted for `took`. Returns whether the driver shall move. A coin
+  /// A yield ended at `now` and lasted for `took`. `takes_turns`: the driver yields at once, since
+  /// that brings what it waits for (`Turns`); its yields may be short. Returns whether the driver
+  /// shall move. A coin
   /// decides, since a pair that moved together would meet again on the other core. After each move
   /// the next one has to wait for longer, up to 16 ms, as moving may be of no use.
-  bool yielded(Instant now, Duration took) {
+  bool yielded(Instant now, Duration took, bool takes_turns) {
     // The kernel does not obey every yield, so short ones between the long ones do not count.
-    if (took < shortest_turn || took > longest_turn) return false;
+    if ((took < shortest_turn && !takes_turns) || took > longest_turn) return false;
     turns_ = now - last_turn_ <= longest_pause ? turns_ + 1 : 1;
     last_turn_ = now;
     if (turns_ < enough_turns || now < next_) return false;

@@ -11,7 +11,7 @@ int moves(Crowding& crowding, Instant& now, int times, Duration took) {
   int count = 0;
   for (int i = 0; i < times; ++i) {
     now = now + took;
-    if (crowding.yielded(now, took)) ++count;
+    if (crowding.yielded(now, took, false)) ++count;
   }
   return count;
 }
@@ -44,7 +44,8 @@ TEST(crowding, two_drivers_do_not_move_together_for_long) {
   bool has_parted = false;
   for (int i = 0; i < 100'000 && !has_parted; ++i) {
     now = now + spin_of_another;
-    has_parted = one.yielded(now, spin_of_another) != other.yielded(now, spin_of_another);
+    has_parted =
+        one.yielded(now, spin_of_another, false) != other.yielded(now, spin_of_another, false);
   }
   EXPECT_TRUE(has_parted);
 }
@@ -54,6 +55,17 @@ TEST(crowding, a_driver_that_is_alone_or_beside_one_that_computes_stays) {
   Instant now = Instant{} + Duration::seconds(5);
   EXPECT_EQ(moves(crowding, now, 10'000, Duration::nanoseconds(400)), 0);
   EXPECT_EQ(moves(crowding, now, 10'000, Duration::milliseconds(3)), 0);
+}
+
+TEST(crowding, a_driver_moves_after_short_yields_that_bring_what_it_waits_for) {
+  Crowding crowding(7);
+  Instant now = Instant{} + Duration::seconds(5);
+  int count = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    now = now + Duration::microseconds(2);
+    count += crowding.yielded(now, Duration::microseconds(1), true) ? 1 : 0;
+  }
+  EXPECT_GT(count, 0);
 }
 
 }  // namespace

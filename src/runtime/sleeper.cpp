@@ -86,9 +86,14 @@ void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
   end_yield(now);
   if (now < crowded_until_) busy_until_ = now;
   if (gives_way_ && looks_on(now)) return;
+  if (!in_wait_) {
+    in_wait_ = true;
+    yields_at_once_ = turns_.begin(now);
+  }
   if (now < busy_until_) {
-    if (gives_way_ || busy_until_ - now < spin_ - longest_selfish) {
+    if (gives_way_ || yields_at_once_ || busy_until_ - now < spin_ - longest_selfish) {
       yielded_ = now;
+      turns_.yielded();
       ::sched_yield();
     }
     return;
@@ -145,7 +150,8 @@ void Sleeper::take_end_of_yield(Instant now) {
   }
   if (gives_way_ && place_ && now >= come_back_again_) come_back(now);
   // With fewer cores than drivers there is none to move to.
-  if (may_move_ && !gives_way_ && crowding_.yielded(now, took)) move_to_another_core(crowding_);
+  if (may_move_ && !gives_way_ && crowding_.yielded(now, took, yields_at_once_))
+    move_to_another_core(crowding_);
 }
 
 void Sleeper::come_back(Instant now) {

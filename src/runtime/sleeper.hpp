@@ -10,6 +10,7 @@
 
 #include "runtime/crowding.hpp"
 #include "runtime/patience.hpp"
+#include "runtime/turns.hpp"
 #include "weft/fabric.hpp"
 #include "weft/time.hpp"
 
@@ -59,6 +60,10 @@ class Sleeper {
   void busy(Instant now) {
     end_yield(now);
     if (waits_since_) end_wait();
+    if (in_wait_) {
+      in_wait_ = false;
+      turns_.ended();
+    }
     busy_until_ = now + spin_;
   }
   /// Waits for the watched descriptors alone.
@@ -94,6 +99,10 @@ class Sleeper {
   bool gave_way_ = false;  // in this wait
   std::optional<std::uint32_t> place_;
   Instant come_back_again_{};
+  // The state of drivers that have a core of their own.
+  Turns turns_;
+  bool in_wait_ = false;
+  bool yields_at_once_ = false;  // in this wait
   Crowding crowding_;
   Lateness lateness_;
   std::vector<int> watched_;

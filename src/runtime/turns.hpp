@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns: whether a driver and the peer that it waits for take turns on one core.
+#pragma once
+
+#include <algorithm>
+
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// A driver with a core of its own polls for a while before it yields the core, since each yield
+/// delays what it waits for. If its peer runs on the same core, the peer does not run before that:
+/// each message then takes as long as a driver polls. Such waits end right after their first yield.
+/// After some of them in a row, waits yield at once. One wait in each millisecond polls all the
+/// same, and tells whether the peer runs elsewhere by then. One thread.
+class Turns {
+ public:
+  /// A wait begins at `now`. Returns whether it yields at once.
+  bool begin(Instant now) {
+    yields_ = 0;
+    if (score_ < shared) return false;
+    if (now - last_trial_ < between_trials) return true;
+    last_trial_ = now;
+    return false;
+  }
+  void yielded() { ++yields_; }
+  /// The wait ended with the arrival that it waited for.
+  void ended() {
+    if (yields_ == 0) {
+      score_ = 0;
+    } else {
+      score_ = yields_ == 1 ? std::min(score_ + 1, most) : std::max(score_ - 4, 0);
+    }
+  }
+
+ private:
+  static constexpr Duration between_trials = Duration::milliseconds(1);
+  static constexpr int shared = 4;
+  static constexpr int most = 8;
+
+  int yields_ = 0;  // in this wait
+  int score_ = 0;
+  Instant last_trial_{};
+};
+
+}  // namespace weft
