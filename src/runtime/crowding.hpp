@@ -20,9 +20,9 @@ class Crowding {
 
   /// A yield ended at `now` and lasted for `took`. `takes_turns`: the driver yields at once, since
   /// that brings what it waits for (`Turns`); its yields may be short. Returns whether the driver
-  /// shall move. A coin
-  /// decides, since a pair that moved together would meet again on the other core. After each move
-  /// the next one has to wait for longer, up to 16 ms, as moving may be of no use.
+  /// shall move. A coin decides, since a pair that moved together would meet again on the other
+  /// core. Each decision waits for longer than the one before, up to 16 ms, as moving may be of no
+  /// use.
   bool yielded(Instant now, Duration took, bool takes_turns) {
     // The kernel does not obey every yield, so short ones between the long ones do not count.
     if ((took < shortest_turn && !takes_turns) || took > longest_turn) return false;
@@ -33,7 +33,7 @@ class Crowding {
     if (now - next_ > Duration::seconds(1)) interval_ = first_interval;
     next_ = now + interval_;
     const bool moves = (draw() & 1) != 0;
-    if (moves) interval_ = std::min(interval_ * 2, last_interval);
+    interval_ = std::min(interval_ * 2, last_interval);
     return moves;
   }
   /// Draws one of `cores` other cores, at least one: a number below `cores`.
@@ -44,7 +44,7 @@ class Crowding {
   static constexpr Duration longest_turn = Duration::microseconds(200);
   static constexpr Duration longest_pause = Duration::milliseconds(1);
   static constexpr int enough_turns = 8;
-  static constexpr Duration first_interval = Duration::milliseconds(1);
+  static constexpr Duration first_interval = Duration::microseconds(50);
   static constexpr Duration last_interval = Duration::milliseconds(16);
 
   std::uint64_t draw() {  // xorshift64*

@@ -19,6 +19,7 @@
 #include <span>
 
 #include "base/check.hpp"
+#include "base/prefetch.hpp"
 
 namespace weft::shm {
 
@@ -168,9 +169,10 @@ class Consumer {
   /// Goes past the record that `look` found. Its memory is the producer's again after `release`.
   void advance() { position_ += extent_; }
   std::uint64_t position() const { return position_; }
-  /// Asks for a line of the ring that records are likely to be in soon.
+  /// Asks for a line of the ring that records are likely to be in already: one that the producer
+  /// has still to write would be taken away from it.
   void prefetch() const {
-    __builtin_prefetch(ring_.data + ((position_ + 4 * kLine) & (ring_.size - 1)));
+    __builtin_prefetch(ring_.data + ((position_ + 2 * kLine) & (ring_.size - 1)));
   }
   /// Bytes gone past and not yet released.
   std::uint64_t unreleased() const { return position_ - released_; }
@@ -199,8 +201,8 @@ inline std::atomic_ref<std::uint64_t> word_at(std::byte* place) {
 inline void Producer::publish(RecordKind kind) {
   word_at(ring_.data + offset()).store(encode({kind, reserved_}), std::memory_order_release);
   position_ += record_extent(reserved_);
-  // The line behind the next small record: it will have to be zeroed before that is published.
-  __builtin_prefetch(ring_.data + ((position_ + kLine) & (ring_.size - 1)), 1);
+  // Lines that will be written soon. The consumer polls no further than the next one.
+  prefetch_for_write(ring_.data + ((position_ + 2 * kLine) & (ring_.size - 1)));
 }
 
 inline std::byte* Producer::reserve(std::size_t size) {
