@@ -86,14 +86,13 @@ void Sleeper::idle(Instant now, Fabric& fabric, Instant deadline) {
   end_yield(now);
   if (now < crowded_until_) busy_until_ = now;
   if (gives_way_ && looks_on(now)) return;
-  if (!in_wait_) {
+  if (!gives_way_ && !in_wait_) {
     in_wait_ = true;
     yields_at_once_ = turns_.begin(now);
   }
   if (now < busy_until_) {
     if (gives_way_ || yields_at_once_ || busy_until_ - now < spin_ - longest_selfish) {
       yielded_ = now;
-      turns_.yielded();
       ::sched_yield();
     }
     return;
@@ -148,10 +147,14 @@ void Sleeper::take_end_of_yield(Instant now) {
     if (!is_fair) crowded_until_ = now + crowded;
     had_core_since_ = now;
   }
-  if (gives_way_ && place_ && now >= come_back_again_) come_back(now);
-  // With fewer cores than drivers there is none to move to.
-  if (may_move_ && !gives_way_ && crowding_.yielded(now, took, yields_at_once_))
+  if (gives_way_) {
+    if (place_ && now >= come_back_again_) come_back(now);
+    return;  // with fewer cores than drivers there is none to move to
+  }
+  const bool has_switched = turns_.yielded(took);
+  if (may_move_ && crowding_.yielded(now, took, yields_at_once_ && has_switched)) {
     move_to_another_core(crowding_);
+  }
 }
 
 void Sleeper::come_back(Instant now) {

@@ -23,10 +23,14 @@ class Turns {
     last_trial_ = now;
     return false;
   }
-  void yielded() { ++yields_; }
+  /// A yield ended and lasted for `took`. Returns whether another process ran meanwhile.
+  bool yielded(Duration took) {
+    ++yields_;
+    return has_switched_ = took >= a_switch;
+  }
   /// The wait ended with the arrival that it waited for.
   void ended() {
-    if (yields_ == 0) {
+    if (yields_ == 0 || !has_switched_) {
       score_ = 0;
     } else {
       score_ = yields_ == 1 ? std::min(score_ + 1, most) : std::max(score_ - 4, 0);
@@ -34,11 +38,14 @@ class Turns {
   }
 
  private:
+  /// To another process and back takes longer, to the same one a third of it.
+  static constexpr Duration a_switch = Duration::nanoseconds(1000);
   static constexpr Duration between_trials = Duration::milliseconds(1);
   static constexpr int shared = 4;
   static constexpr int most = 8;
 
-  int yields_ = 0;  // in this wait
+  int yields_ = 0;             // in this wait
+  bool has_switched_ = false;  // by the latest yield
   int score_ = 0;
   Instant last_trial_{};
 };

@@ -7,6 +7,9 @@ namespace weft {
 namespace {
 
 constexpr Duration message = Duration::microseconds(12);
+/// Of a yield to another process, and of one to nobody.
+constexpr Duration other = Duration::microseconds(2);
+constexpr Duration nobody = Duration::nanoseconds(400);
 
 /// Waits that end after one yield each, as those of two drivers on one core do. Returns how many of
 /// them yielded at once.
@@ -15,7 +18,7 @@ int take_turns(Turns& turns, Instant& now, int times) {
   for (int i = 0; i < times; ++i) {
     now = now + message;
     at_once += turns.begin(now) ? 1 : 0;
-    turns.yielded();
+    turns.yielded(other);
     turns.ended();
   }
   return at_once;
@@ -36,7 +39,7 @@ TEST(turns, a_driver_polls_first_again_when_its_peer_runs_elsewhere) {
   for (int i = 0; i < 1'000; ++i) {
     now = now + message;
     if (turns.begin(now)) {
-      turns.yielded();
+      turns.yielded(other);
     } else {
       ++trials;
     }
@@ -51,7 +54,18 @@ TEST(turns, waits_that_end_before_a_yield_or_after_many_keep_polling) {
   for (int i = 0; i < 1'000; ++i) {
     now = now + message;
     EXPECT_FALSE(turns.begin(now));
-    for (int yields = i % 3 == 1 ? 1 : i % 3 * 2; yields > 0; --yields) turns.yielded();
+    for (int yields = i % 3 == 1 ? 1 : i % 3 * 2; yields > 0; --yields) turns.yielded(other);
+    turns.ended();
+  }
+}
+
+TEST(turns, yields_to_nobody_are_no_turns) {
+  Turns turns;
+  Instant now = Instant{} + Duration::seconds(5);
+  for (int i = 0; i < 1'000; ++i) {
+    now = now + message;
+    EXPECT_FALSE(turns.begin(now));
+    turns.yielded(nobody);
     turns.ended();
   }
 }
