@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "sim/partition/thread_exchange.hpp"
 
@@ -57,6 +60,34 @@ TEST(exchange, finds_the_greatest_and_leaves_one_alone) {
   EXPECT_TRUE(others(alone).empty());
   EXPECT_TRUE(agree(alone, {}, 1, "it").ok());
   EXPECT_FALSE(agree(alone, Error{ErrorCode::io, "no"}, 1, "it").ok());
+}
+
+/// Each rank's batches name their sender, receiver and turn; more ranks than cores have to sleep.
+TEST(exchange, of_threads_keeps_its_turns_apart_however_they_wait) {
+  for (const std::uint32_t ranks : {2U, 3U, 2 * std::thread::hardware_concurrency() + 1}) {
+    run_in_threads(ranks, [ranks](Exchange& exchange) {
+      const std::uint32_t self = exchange.rank();
+      const auto batch = [](std::uint64_t from, std::uint64_t to, std::uint64_t turn) {
+        return Batch{std::byte(from), std::byte(to), std::byte(turn)};
+      };
+      const std::vector<std::uint32_t> neighbours = others(exchange);
+      std::vector<Batch> outgoing(ranks), incoming(ranks);
+      std::uint64_t work = self;
+      for (std::uint32_t turn = 0; turn < 500; ++turn) {
+        // Ranks arrive at different times.
+        for (std::uint32_t i = 0; i < (self + turn) % 7 * 1000; ++i) work = work * 5 + i;
+        for (const std::uint32_t r : neighbours) outgoing[r] = batch(self, r, turn);
+        const std::int64_t least =
+            exchange.turn(neighbours, outgoing, incoming, std::int64_t{turn} * ranks + self);
+        ASSERT_EQ(least, std::int64_t{turn} * ranks);
+        for (const std::uint32_t r : neighbours) ASSERT_EQ(incoming[r], batch(r, self, turn));
+        std::array<std::uint64_t, 2> values = {1, turn};
+        exchange.sum(values);
+        ASSERT_EQ(values, (std::array<std::uint64_t, 2>{ranks, std::uint64_t{turn} * ranks}));
+      }
+      EXPECT_NE(work, 1U);  // else the compiler may leave the work out
+    });
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -12,14 +13,20 @@
 namespace weft::sim {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// As std::barrier, but a thread that has waited a little sleeps and never yields: when other
 /// processes want the cores too, a thread that yields waits until all of them have had their turns.
 class Barrier {
  public:
   explicit Barrier(std::uint32_t ranks)
-      : ranks_(ranks), patience_(ranks <= std::thread::hardware_concurrency() ? 500 : 0) {}
+      : ranks_(ranks), spins_(ranks <= std::thread::hardware_concurrency()) {}
 
-  void arrive_and_wait() {
+  /// `patience` is the thread's own: for how long it spins before it sleeps. A sleep and a wake-up
+  /// take longer than parts of equal work wait for each other. But a thread that spins for a peer
+  /// which has no core may be on that core itself. So patience grows slowly with each wait that was
+  /// over in time, and halves with each that was not.
+  void arrive_and_wait(Clock::duration& patience) {
     const std::uint32_t phase = phase_.load(std::memory_order_relaxed);
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == ranks_) {
       arrived_.store(0, std::memory_order_relaxed);
@@ -31,16 +38,24 @@ class Barrier {
       return;
     }
     const auto is_over = [&] { return phase_.load(std::memory_order_acquire) != phase; };
-    for (std::uint32_t looks = 0; looks < patience_; ++looks) {
-      if (is_over()) return;
+    const auto start = Clock::now();
+    while (spins_ && Clock::now() - start < patience) {
+      if (!is_over()) continue;
+      patience = std::min(patience * 9 / 8, kMostPatience);
+      return;
     }
+    patience = std::max(patience / 2, kLeastPatience);
     std::unique_lock lock(mutex_);
     next_phase_.wait(lock, is_over);
   }
 
+  static constexpr Clock::duration kMostPatience = std::chrono::microseconds(100);
+
  private:
+  static constexpr Clock::duration kLeastPatience = std::chrono::microseconds(1);
+
   std::uint32_t ranks_;
-  std::uint32_t patience_;  // looks before it sleeps
+  bool spins_;
   std::atomic<std::uint32_t> arrived_{0};
   std::atomic<std::uint32_t> phase_{0};
   std::mutex mutex_;
@@ -79,7 +94,7 @@ class ThreadExchange final : public Exchange {
     Turn& turn = next_turn();
     for (const std::uint32_t r : neighbours) turn.batches[rank_][r] = outgoing[r];
     turn.least[rank_] = least;
-    board_.barrier.arrive_and_wait();
+    board_.barrier.arrive_and_wait(patience_);
     for (Batch& batch : incoming) batch.clear();
     for (const std::uint32_t r : neighbours) incoming[r].swap(turn.batches[r][rank_]);
     return *std::min_element(turn.least.begin(), turn.least.end());
@@ -88,7 +103,7 @@ class ThreadExchange final : public Exchange {
   void sum(std::span<std::uint64_t> values) override {
     Turn& turn = next_turn();
     turn.values[rank_].assign(values.begin(), values.end());
-    board_.barrier.arrive_and_wait();
+    board_.barrier.arrive_and_wait(patience_);
     for (std::size_t i = 0; i < values.size(); ++i) {
       values[i] = 0;
       for (const auto& of_rank : turn.values) values[i] += of_rank[i];
@@ -102,6 +117,7 @@ class ThreadExchange final : public Exchange {
   Board& board_;
   std::uint32_t rank_;
   std::uint64_t turns_ = 0;
+  Clock::duration patience_ = Barrier::kMostPatience;
 };
 
 }  // namespace
