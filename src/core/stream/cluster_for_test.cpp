@@ -98,6 +98,7 @@ std::unique_ptr<Cluster::Node> Cluster::make(NodeId id, Incarnation incarnation)
     if (!options_.open_end) config.end = TimesliceIndex(options_.timeslices);
     config.largest_contribution = options_.largest_contribution;
     config.window = 4096;
+    config.most_built_before = options_.most_built_before;
     config.promise_timeout = options_.promise_timeout;
     config.majority_only = options_.majority_only;
     config.stall_timeout = options_.stall_timeout;

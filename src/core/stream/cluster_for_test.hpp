@@ -41,6 +41,7 @@ struct ClusterOptions {
   Duration promise_timeout = Duration::max();
   bool majority_only = false;
   Duration stall_timeout = Duration::max();
+  std::size_t most_built_before = 4096;
 };
 
 /// The same with another schedule.

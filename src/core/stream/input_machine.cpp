@@ -32,6 +32,7 @@ InputMachine::InputMachine(const InputConfig& config, InputBuffer& buffer,
       hellos_(config.roster.computes),
       // A compute node would build timeslices again that are done and that no view can name.
       window_(std::min(config.window, max_done_words(config.roster) * 64)),
+      built_before_(config.roster.computes, config.most_built_before),
       lacks_credit_(config.roster.computes, TimesliceIndex::max()),
       newest_given_up_(config.roster.computes),
       messages_(256),
@@ -543,7 +544,7 @@ bool InputMachine::finished() const {
 }
 
 std::vector<BuiltBy> InputMachine::built_by() const {
-  std::vector<BuiltBy> built = built_before_;
+  std::vector<BuiltBy> built = built_before_.runs();
   const auto grid = view_.grid();
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     const TimesliceIndex first = grid.timeslice(0, rank);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/schedule/schedule.hpp"
+#include "core/stream/built_before.hpp"
 #include "core/stream/early_messages.hpp"
 #include "core/stream/input_buffer.hpp"
 #include "core/stream/messages.hpp"
@@ -19,7 +20,6 @@
 #include "core/stream/pair_sender.hpp"
 #include "core/stream/roster.hpp"
 #include "core/stream/send_window.hpp"
-#include "core/stream/timeslice_set.hpp"
 #include "core/stream/view.hpp"
 #include "core/stream/view_leader.hpp"
 #include "weft/fabric.hpp"
@@ -45,7 +45,8 @@ struct InputConfig {
   ServiceLevel data_level{};
   ServiceLevel control_level{};
   std::size_t largest_contribution = stream::largest_contribution;  ///< bytes
-  std::size_t window = 1 << 16;  ///< timeslices that may be outstanding at once
+  std::size_t window = 1 << 16;          ///< timeslices that may be outstanding at once
+  std::size_t most_built_before = 4096;  ///< see BuiltBefore
 };
 
 struct InputCounters {
@@ -54,13 +55,6 @@ struct InputCounters {
   std::uint64_t repeated = 0;
   std::uint64_t credit_waits = 0;  ///< times that sending stopped for lack of credit
   std::uint64_t refused_messages = 0;
-};
-
-/// Timeslices that a compute node is known to have built, whether it lives to tell or not.
-struct BuiltBy {
-  /// The number of compute nodes stands for any of them: a view says what was done, not by whom.
-  std::uint32_t compute = 0;
-  TimesliceRun run;
 };
 
 class InputMachine final : public schedule::SendState {
@@ -209,8 +203,8 @@ class InputMachine final : public schedule::SendState {
   std::vector<std::optional<Hello>> hellos_;  // not used yet: of a view still to come
   SendWindow window_;
   mutable std::vector<std::uint64_t> next_round_;  // per member: its next round of the grid
-  std::vector<BuiltBy> built_before_;              // by compute nodes, in earlier views
-  std::vector<TimesliceIndex> given_up_;           // per member: it does not wait for any below
+  BuiltBefore built_before_;
+  std::vector<TimesliceIndex> given_up_;  // per member: it does not wait for any below
   /// Per compute node: the timeslice that had no credit when a schedule asked; maximum: none, or
   /// there has been news of that node since. Schedules ask again and again.
   mutable std::vector<TimesliceIndex> lacks_credit_;

@@ -242,6 +242,7 @@ void InputMachine::lead(Instant now) {
 
 void InputMachine::apply(Instant now, const View& next) {
   remember_built(next);
+  built_before_.bound(next.first);
   const bool took_part = std::exchange(takes_part_, false);
   writes_out_of_view_ = 0;
   ++views_;
@@ -280,7 +281,7 @@ void InputMachine::apply(Instant now, const View& next) {
     // The nodes that knew which compute node built them may be gone, as this node's earlier life
     // is.
     if (next.first > TimesliceIndex{}) {
-      built_before_.push_back({config_.roster.computes, {TimesliceIndex{}, 1, next.first.value()}});
+      built_before_.add_all_below(next.first);
     }
     window_.restart_at(next.first);
     const std::uint64_t first = next.first.value() * config_.microslices_per_timeslice;
@@ -321,7 +322,7 @@ void InputMachine::remember_built(const View& next) {
     };
     while (is_done(grid.timeslice(rounds, rank))) ++rounds;
     if (rounds == 0) continue;
-    built_before_.push_back({members_[rank], {grid.timeslice(0, rank), grid.computes, rounds}});
+    built_before_.add({members_[rank], {grid.timeslice(0, rank), grid.computes, rounds}});
   }
 }
 
