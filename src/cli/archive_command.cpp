@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft archive info|check|cut|merge FILE…
+// weft archive info|check|cut|merge|recover FILE…
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,6 +18,7 @@
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "runtime/stop_signals.hpp"
+#include "wire/archive/recover.hpp"
 #include "wire/archive/tools.hpp"
 
 namespace weft::cli {
@@ -185,10 +186,29 @@ struct Options {
   std::uint32_t timeslices_of = 0;
   bool force = false;
 
-  wire::ArchiveTarget target() const {
-    return {out, force ? wire::Existing::replace : wire::Existing::refuse};
+  wire::Existing existing() const {
+    return force ? wire::Existing::replace : wire::Existing::refuse;
   }
+  wire::ArchiveTarget target() const { return {out, existing()}; }
 };
+
+void recover(const Options& options, Outcome& outcome) {
+  if (options.files.size() > 1 && !options.out.empty()) {
+    return report_error({ErrorCode::invalid_argument,
+                         fmt::format("--out '{}' names one archive for {} files; leave it out, or "
+                                     "recover them one by one",
+                                     options.out, options.files.size())},
+                        outcome);
+  }
+  for (const std::string& file : options.files) {
+    const auto recovered = wire::recover_archive(file, options.out, options.existing());
+    if (!recovered) {
+      report_damage(recovered.error(), outcome);
+      continue;
+    }
+    fmt::print("{}: {} items\n", recovered->path, recovered->items);
+  }
+}
 
 void add_target(CLI::App& command, Options& options) {
   command.add_option("--out", options.out, "archive to write; must not be one of the inputs")
@@ -303,11 +323,33 @@ Examples:
   command->callback([options, &outcome] { merge(*options, outcome); });
 }
 
+void add_recover(CLI::App& archive, Outcome& outcome) {
+  CLI::App* const command =
+      archive.add_subcommand("recover", "Complete archives that a killed process left unfinished");
+  const auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->files, "unfinished archives, NAME.part-PID")->required();
+  command
+      ->add_option("--out", options->out,
+                   "name of the completed archive; by default NAME without .part-PID")
+      ->type_name("FILE");
+  command->add_flag("--force", options->force, "overwrite an existing file");
+  command->footer(
+      R"help(weft cuts the file behind its last whole item, where it lies, and gives it its name. It refuses a
+file that a process is still writing. The exit code is 1 when nothing in the file is whole.
+
+Examples:
+  weft archive recover run_2.tsa.part-4711
+  weft archive recover run_2.tsa.part-4711 --out run_2-4711.tsa
+  weft archive recover out/*.part-*
+)help");
+  command->callback([options, &outcome] { recover(*options, outcome); });
+}
+
 }  // namespace
 
 void add_archive_command(CLI::App& root, Outcome& outcome) {
   CLI::App* const archive =
-      root.add_subcommand("archive", "Inspect, check, cut and merge FLESnet archives");
+      root.add_subcommand("archive", "Inspect, check, cut, merge and recover FLESnet archives");
   archive->require_subcommand(1);
   archive->footer(
       R"help(An archive holds timeslices (.tsa) or microslices (.msa), plain or compressed with zstd. weft reads
@@ -321,6 +363,7 @@ Examples:
   add_info_and_check(*archive, outcome);
   add_cut(*archive, outcome);
   add_merge(*archive, outcome);
+  add_recover(*archive, outcome);
 }
 
 }  // namespace weft::cli

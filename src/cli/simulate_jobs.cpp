@@ -310,10 +310,8 @@ class JobsCommand {
         [this, network](sim::Exchange& exchange) { return run_part(exchange, network); });
     if (!settings_.empty()) settings_.front().local.on_progress = nullptr;
     for (const StreamSettings& settings : settings_) {
-      if (!runs) break;
-      if (auto good = stream::complete_killed_files(settings.stream); !good) {
-        return std::move(good).error();
-      }
+      auto good = stream::complete_killed_files(settings.stream);
+      if (!good && runs) runs = std::move(good).error();
     }
     if (runs) runs->whole.wall_s = (monotonic_now() - start).to_seconds();
     return runs;

@@ -16,6 +16,7 @@
 #include "stream/cluster/cluster_figures.hpp"
 #include "stream/cluster/rendezvous.hpp"
 #include "stream/local/job_metrics.hpp"
+#include "stream/local/killed_files.hpp"
 #include "stream/node/job_progress.hpp"
 #include "stream/node/node_loop.hpp"
 #include "stream/node/stream_fabric.hpp"
@@ -181,6 +182,7 @@ class ClusterNode {
   Result<void> make_node() {
     StreamOptions options = options_;
     options.start_timeout = start_left_;
+    if (!roster_.is_input(self_)) tell_of_files_left_behind(options, roster_.compute_index(self_));
     auto node = roster_.is_input(self_) ? make_input_node(options, self_.value(), joins_late_,
                                                           *fabric_.fabric, monotonic_now())
                                         : make_compute_node(options, roster_.compute_index(self_),

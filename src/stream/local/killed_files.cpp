@@ -38,12 +38,13 @@ Result<void> complete_killed_files(const StreamOptions& options) {
   return first;
 }
 
-void tell_of_killed_files(const StreamOptions& options) {
+void tell_of_files_left_behind(const StreamOptions& options, std::uint32_t compute) {
   if (options.make_sink) return;
-  for (std::uint32_t c = 0; c < options.computes; ++c) {
-    for (const std::string& file : find_unfinished(options.sinks, sink_place(options, c, false))) {
-      spdlog::warn("compute node {} did not live to the end and left '{}' unfinished", c, file);
-    }
+  for (const auto& file : find_left_behind(options.sinks, sink_place(options, compute, false))) {
+    spdlog::warn(
+        "an earlier run did not live to finish '{}'; to keep what is whole in it: weft archive "
+        "recover '{}' --out '{}'",
+        file.path, file.path, file.free_name);
   }
 }
 

@@ -314,16 +314,14 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   suited.sink_in_loop = options.sink_in_loop || runner.in_loop;
   suited.source_in_loop = options.source_in_loop || runner.in_loop;
   begin_files(suited);
+  for (std::uint32_t c = 0; c < suited.computes; ++c) tell_of_files_left_behind(suited, c);
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
-  const bool all_lost = !reports && reports.error().code == ErrorCode::unavailable;
-  // What killed nodes delivered is part of the result. After any other error no node keeps its own.
-  auto completed = Result<void>();
-  if (reports || all_lost) {
-    completed = complete_killed_files(suited);
-  } else {
-    tell_of_killed_files(suited);
+  // What nodes delivered stays, however the run and they ended.
+  const auto completed = complete_killed_files(suited);
+  if (!reports) {
+    if (!completed) spdlog::warn("{}", completed.error().message);
+    return std::move(reports).error();
   }
-  if (!reports) return std::move(reports).error();
   report::RunRecord record = merge_reports(suited, *reports);
   if (!completed) {
     ++record.checks.errors;

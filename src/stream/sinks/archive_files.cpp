@@ -9,6 +9,7 @@
 
 #include "stream/sinks/sink_files.hpp"
 #include "wire/archive/byte_output.hpp"
+#include "wire/archive/recover.hpp"
 #include "wire/archive/system_error.hpp"
 
 namespace weft {
@@ -34,9 +35,23 @@ std::string ArchiveFiles::unfinished(const std::string& name) const {
 
 std::optional<std::string> ArchiveFiles::find_unfinished(const std::string& name) const {
   for (const std::string& file : {aside(name), unfinished(name)}) {
-    if (!run_.empty() && ::access(file.c_str(), F_OK) == 0) return file;
+    if (::access(file.c_str(), F_OK) == 0) return file;
   }
   return std::nullopt;
+}
+
+Result<std::uint64_t> ArchiveFiles::complete(const std::string& name,
+                                             wire::Existing existing) const {
+  const auto file = find_unfinished(name);
+  if (!file) return std::uint64_t{0};
+  const auto timeslices = wire::keep_whole_items(*file);
+  if (!timeslices) return timeslices;
+  if (*timeslices > 0) {
+    auto named = wire::give_name(*file, name, existing);
+    if (!named) return std::move(named).error();
+  }
+  forget_unfinished(name);
+  return timeslices;
 }
 
 Result<std::string> ArchiveFiles::set_aside(const std::string& name) const {

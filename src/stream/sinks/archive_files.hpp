@@ -10,6 +10,7 @@
 #include "stream/uri.hpp"
 #include "weft/result.hpp"
 #include "weft/sink.hpp"
+#include "wire/archive/existing.hpp"
 
 namespace weft {
 
@@ -17,20 +18,23 @@ class ArchiveFiles {
  public:
   ArchiveFiles(const Uri& uri, const SinkPlace& place);
 
-  bool are_numbered() const { return is_numbered_; }
+  /// The files' name, in which "%s" stands for their number.
+  const std::string& pattern() const { return path_; }
   std::string name(std::uint64_t number) const;
   /// The first number from `number` on that is not of a file that an earlier life finished.
   std::uint64_t skip_finished(std::uint64_t number) const;
   /// The unfinished file of a killed life, if there is one. A life that was killed while it copied
   /// one left two, and the copy is the shorter one.
   std::optional<std::string> find_unfinished(const std::string& name) const;
+  /// Makes an archive of what lies unfinished, if anything in it is whole, and removes the rest.
+  /// Returns the number of its timeslices. Errors name the file that has the data.
+  Result<std::uint64_t> complete(const std::string& name, wire::Existing existing) const;
   /// The file that an earlier life was killed over, or finished just before, under a name that no
   /// life writes to; empty if there is none.
   Result<std::string> set_aside(const std::string& name) const;
-  /// Removes what lives left unfinished.
-  void forget_unfinished(const std::string& name) const;
 
  private:
+  void forget_unfinished(const std::string& name) const;
   std::string unfinished(const std::string& name) const;
   std::string aside(const std::string& name) const { return unfinished(name) + "-earlier"; }
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/log.hpp"
 #include "stream/sinks/archive_files.hpp"
 #include "stream/sinks/counting.hpp"
 #include "wire/archive/reader.hpp"
@@ -28,10 +29,24 @@ struct Rotation {
   std::string run;         ///< as in SinkPlace
 };
 
+std::string count_text(std::uint64_t timeslices) {
+  return fmt::format("{} timeslice{}", timeslices, timeslices == 1 ? "" : "s");
+}
+
 class ArchiveSink final : public Sink {
  public:
   ArchiveSink(ArchiveFiles files, Rotation rotation)
       : names_(std::move(files)), rotation_(std::move(rotation)) {}
+  /// A run that ends with an error ends all its sinks: what is whole stays.
+  ~ArchiveSink() override {
+    if (has_ended_ || !writer_) return;
+    const auto timeslices = keep_whole();
+    if (!timeslices) spdlog::warn("{}", timeslices.error().message);
+    if (timeslices && *timeslices > 0) {
+      spdlog::warn("'{}' ends early, with the {} that this node delivered", names_.name(files_ - 1),
+                   count_text(*timeslices));
+    }
+  }
 
   Result<void> start_file() {
     // Files that an earlier life finished are part of the run.
@@ -47,24 +62,62 @@ class ArchiveSink final : public Sink {
         rotation_.zstd_level);
     if (!writer) return std::move(writer).error();
     writer_ = std::move(*writer);
+    writer_->keep_unfinished();
     ++files_;
     return earlier->empty() ? Result<void>() : take_over(*earlier);
   }
   Result<void> consume(const TimesliceView& timeslice) override {
+    if (has_ended_) return end_;
+    count_timeslice(summary_, timeslice);
+    auto written = write(timeslice);
+    return written ? written : fail(std::move(written).error());
+  }
+  Result<void> finish() override {
+    if (has_ended_) return end_;
+    auto finished = writer_->finish();
+    if (!finished) return fail(std::move(finished).error());
+    has_ended_ = true;
+    return {};
+  }
+  void leave() override {
+    writer_->leave();
+    has_ended_ = true;
+  }
+  SinkSummary summary() const override { return summary_; }
+
+ private:
+  Result<void> write(const TimesliceView& timeslice) {
     if (writer_->items() >= rotation_.items || writer_->bytes() >= rotation_.bytes) {
+      const std::uint64_t items = writer_->items();
       if (auto finished = writer_->finish(); !finished) return finished;
+      in_finished_files_ += items;
       if (auto started = start_file(); !started) return started;
     }
-    count_timeslice(summary_, timeslice);
     if (auto written = writer_->write(timeslice); !written) return written;
     // No node builds the timeslice again once this returns, even if this node is killed.
     return writer_->flush();
   }
-  Result<void> finish() override { return writer_->finish(); }
-  void leave() override { writer_->leave(); }
-  SinkSummary summary() const override { return summary_; }
-
- private:
+  /// A disk that has no room for the next timeslice, or fails, costs none of those before.
+  Result<void> fail(Error error) {
+    const bool is_ordinary = names_.find_unfinished(names_.name(files_ - 1)).has_value();
+    const auto kept = keep_whole();
+    const std::uint64_t timeslices = in_finished_files_ + (kept ? *kept : 0);
+    if (kept && timeslices > 0) {
+      error.message += fmt::format("; the {} before it are kept", count_text(timeslices));
+    } else if (kept && is_ordinary) {
+      error.message += "; no timeslice before it is whole, and nothing is kept";
+    } else if (!kept && kept.error().message != error.message) {
+      error.message = fmt::format("{}; {}", error.message, kept.error().message);
+    }
+    end_ = std::move(error);
+    return end_;
+  }
+  /// Completes the file that is not finished; returns the number of timeslices in it.
+  Result<std::uint64_t> keep_whole() {
+    has_ended_ = true;
+    writer_.reset();
+    return names_.complete(names_.name(files_ - 1), rotation_.existing);
+  }
   /// Copies what an earlier life wrote. The last timeslice may be cut off: that life had not
   /// delivered it.
   Result<void> take_over(const std::string& earlier) {
@@ -84,6 +137,9 @@ class ArchiveSink final : public Sink {
   Rotation rotation_;
   std::uint64_t files_ = 0;
   std::unique_ptr<ArchiveWriter> writer_;
+  std::uint64_t in_finished_files_ = 0;  // timeslices
+  bool has_ended_ = false;
+  Result<void> end_;  // once it has ended
   SinkSummary summary_;
 };
 

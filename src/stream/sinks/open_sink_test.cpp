@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include "weft/sink.hpp"
 #include "wire/archive/golden.hpp"
 #include "wire/archive/reader.hpp"
+#include "wire/archive/tools.hpp"
 
 namespace weft {
 namespace {
@@ -187,20 +189,83 @@ TEST(tsa_sink, a_restarted_node_drops_a_timeslice_that_its_killed_life_did_not_f
   EXPECT_THAT(directory.names(), ElementsAre("x.tsa"));
 }
 
-TEST(tsa_sink, full_disk_is_an_error_and_leaves_no_file) {
+/// A disk that has room for files of 1 MiB while it lives.
+class SmallDisk {
+ public:
+  SmallDisk() {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{1 << 20, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(tsa_sink, full_disk_is_an_error_and_leaves_nothing_when_nothing_is_whole) {
   const TestDirectory directory;
   auto timeslices = build_timeslices("pattern:?size=512KiB", {.inputs = 2}, 1);
-  signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small{1 << 20, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
+  const SmallDisk disk;
   auto archive = open_sink("tsa:" + directory / "x.tsa", {});
   const auto consumed = (*archive)->consume(timeslices[0].view());
-  setrlimit(RLIMIT_FSIZE, &before);
   ASSERT_FALSE(consumed);
   EXPECT_EQ(consumed.error().code, ErrorCode::exhausted);
+  EXPECT_THAT(consumed.error().message, HasSubstr("nothing is kept"));
   EXPECT_THAT(directory.names(), IsEmpty());
+  EXPECT_EQ((*archive)->finish().error().message, consumed.error().message);
+}
+
+TEST(tsa_sink, full_disk_keeps_the_timeslices_that_were_written_before) {
+  auto timeslices = build_timeslices("pattern:?size=50KiB", {.inputs = 1}, 12);
+  for (const char* name : {"x.tsa", "x.tsa?zstd", "x%s.tsa?items=4"}) {
+    const TestDirectory directory;
+    std::uint64_t delivered = 0;
+    Error error;
+    {
+      const SmallDisk disk;
+      auto sink = open_sink("tsa:" + directory / name, {});
+      // Numbered files are small: the last of them meets an object that is too large.
+      const bool is_numbered = std::string_view(name).find("items") != std::string_view::npos;
+      auto large = build_timeslices("pattern:?size=600KiB", {.inputs = 1}, 1);
+      for (std::size_t t = 0;; ++t) {
+        ASSERT_LT(t, timeslices.size());
+        auto consumed =
+            (*sink)->consume(is_numbered && t == 6 ? large[0].view() : timeslices[t].view());
+        if (!consumed) {
+          error = consumed.error();
+          break;
+        }
+        ++delivered;
+      }
+    }
+    EXPECT_GT(delivered, 3u) << name;
+    EXPECT_EQ(error.code, ErrorCode::exhausted) << name;
+    EXPECT_THAT(error.message, HasSubstr(fmt::format("the {} timeslices before", delivered)));
+    std::uint64_t kept = 0;
+    for (const std::string& file : directory.names()) {
+      EXPECT_THAT(file, testing::EndsWith(".tsa"));
+      const auto contents = wire::inspect_archive(directory / file, true);
+      ASSERT_TRUE(contents) << contents.error().message;
+      EXPECT_EQ(contents->crc_wrong, 0u);
+      kept += contents->items;
+    }
+    EXPECT_EQ(kept, delivered) << name;
+  }
+}
+
+TEST(tsa_sink, a_run_that_ends_with_an_error_elsewhere_keeps_whole_timeslices) {
+  const TestDirectory directory;
+  auto timeslices = build_timeslices("pattern:?size=1000", {.inputs = 1}, 3);
+  {
+    auto sink = open_sink("tsa:" + directory / "x.tsa", {});
+    for (auto& t : timeslices) ASSERT_TRUE((*sink)->consume(t.view()));
+  }
+  EXPECT_EQ(build_timeslices("tsa:" + directory / "x.tsa", {.inputs = 1}).size(), 3u);
+  EXPECT_THAT(directory.names(), ElementsAre("x.tsa"));
+  { auto unused = open_sink("tsa:" + directory / "y.tsa", {}); }
+  EXPECT_THAT(directory.names(), ElementsAre("x.tsa"));
 }
 
 class file_sink : public ::testing::Test {
@@ -322,7 +387,8 @@ TEST_F(file_sink, a_full_device_is_reported) {
   auto timeslices =
       build_timeslices("file:" + directory_ / "in?cut=100", {.inputs = 1, .per_timeslice = 1});
   const auto consumed = (*sink)->consume(timeslices[0].view());
-  EXPECT_EQ(consumed.error().message, "cannot write '/dev/full': No space left on device");
+  EXPECT_THAT(consumed.error().message,
+              HasSubstr("cannot write '/dev/full': No space left on device; free space"));
 }
 
 TEST(exec_sink, command_is_split_at_spaces_outside_of_quotes) {

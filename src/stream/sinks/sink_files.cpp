@@ -6,16 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <filesystem>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "stream/sinks/archive_files.hpp"
-#include "stream/sinks/archive_sink.hpp"
 #include "wire/archive/byte_output.hpp"
 #include "wire/archive/existing.hpp"
-#include "wire/archive/reader.hpp"
-#include "wire/archive/system_error.hpp"
+#include "wire/archive/recover.hpp"
 
 namespace weft {
 namespace {
@@ -36,75 +36,33 @@ wire::Existing existing_of(const SinkPlace& place) {
   return place.replaces_files ? wire::Existing::replace : wire::Existing::refuse;
 }
 
-Result<void> give_name(const std::string& unfinished, const std::string& path,
-                       wire::Existing existing) {
-  const int number = wire::rename_file(unfinished, path, existing);
-  if (number == 0) return {};
-  const Error why =
-      number == EEXIST ? wire::exists_error(path) : wire::system_error("write", path, number);
-  return Error{why.code, fmt::format("{} ('{}' has the data)", why.message, unfinished)};
-}
-
-/// The whole timeslices of an archive that may be cut off.
-struct WholePart {
-  std::uint64_t timeslices = 0;
-  std::uint64_t end = 0;  ///< the byte behind them
-  bool is_compressed = false;
-};
-
-Result<WholePart> find_whole_part(const std::string& path) {
-  WholePart part;
-  auto reader = wire::ArchiveReader::open(path);
-  // Its node was killed before it had written the header.
-  if (!reader && reader.error().code == ErrorCode::corrupt) return part;
-  if (!reader) return std::move(reader).error();
-  part.is_compressed = reader->format().compression != wire::ArchiveCompression::none;
-  for (;;) {
-    part.timeslices = reader->items();
-    part.end = reader->position();
-    const auto more = reader->skip();
-    if (!more && more.error().code != ErrorCode::corrupt) return more.error();
-    if (!more || !*more) return part;
-  }
-}
-
-/// Makes `path` of what lies in `unfinished`. A plain archive is cut where it lies: the disk may
-/// have no room for a copy.
-Result<void> complete_archive(const Uri& uri, const SinkPlace& place, const WholePart& part,
-                              const std::string& unfinished, const std::string& path) {
-  if (part.is_compressed) {
-    SinkPlace next_life = place;
-    next_life.restarted = true;
-    auto sink = make_archive_sink(uri, next_life);
-    auto done = sink ? (*sink)->finish() : Result<void>(sink.error());
-    if (done) return done;
-    return Error{done.error().code, fmt::format("{} ('{}-earlier' or '{}' has the data)",
-                                                done.error().message, unfinished, unfinished)};
-  }
-  if (::truncate(unfinished.c_str(), static_cast<off_t>(part.end)) != 0) {
-    return wire::system_error("write", unfinished, errno);
-  }
-  return give_name(unfinished, path, existing_of(place));
-}
-
 Result<std::optional<EarlyEnd>> complete_archives(const Uri& uri, const SinkPlace& place) {
   const ArchiveFiles files(uri, place);
   const std::string path = files.name(files.skip_finished(0));
-  const auto unfinished = files.find_unfinished(path);
-  if (!unfinished) return std::optional<EarlyEnd>();
-  auto part = find_whole_part(*unfinished);
-  if (!part) return std::move(part).error();
-  if (part->timeslices > 0) {
-    auto done = complete_archive(uri, place, *part, *unfinished, path);
-    if (!done) return std::move(done).error();
-  }
-  files.forget_unfinished(path);
-  if (part->timeslices == 0) return std::optional<EarlyEnd>();
-  return std::optional(EarlyEnd{.path = path, .timeslices = part->timeslices});
+  if (!files.find_unfinished(path)) return std::optional<EarlyEnd>();
+  auto timeslices = files.complete(path, existing_of(place));
+  if (!timeslices) return std::move(timeslices).error();
+  if (*timeslices == 0) return std::optional<EarlyEnd>();
+  return std::optional(EarlyEnd{.path = path, .timeslices = *timeslices});
 }
 
 bool is_there(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
+}
+
+/// The writer in the name of an unfinished file of the pattern, in which "%s" is a number.
+std::optional<std::string> writer_of(std::string_view name, const std::string& pattern) {
+  const std::size_t at = pattern.find("%s");
+  const std::string_view begin = std::string_view(pattern).substr(0, at);
+  if (!name.starts_with(begin)) return std::nullopt;
+  name.remove_prefix(begin.size());
+  std::string end(wire::FileOutput::unfinished_infix);
+  if (at != std::string::npos) {
+    name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+    end = pattern.substr(at + 2) + end;
+  }
+  if (!name.starts_with(end)) return std::nullopt;
+  return std::string(name.substr(end.size()));
 }
 
 /// Calls `on_archive` or `on_file` for each sink, the latter with each of its files.
@@ -178,7 +136,7 @@ Result<std::vector<EarlyEnd>> complete_files(std::span<const std::string> sinks,
   const auto file = [&](const std::string& path) {
     const std::string unfinished = wire::FileOutput::unfinished(path, place.run);
     if (!is_there(unfinished)) return;
-    auto named = give_name(unfinished, path, existing_of(place));
+    auto named = wire::give_name(unfinished, path, existing_of(place));
     if (!named && first) first = std::move(named);
   };
   for_each_file(sinks, place, archive, file);
@@ -186,20 +144,28 @@ Result<std::vector<EarlyEnd>> complete_files(std::span<const std::string> sinks,
   return ends;
 }
 
-std::vector<std::string> find_unfinished(std::span<const std::string> sinks,
+std::vector<LeftBehind> find_left_behind(std::span<const std::string> sinks,
                                          const SinkPlace& place) {
-  std::vector<std::string> found;
-  const auto archive = [&](const Uri& uri) {
-    const ArchiveFiles files(uri, place);
-    if (auto file = files.find_unfinished(files.name(files.skip_finished(0)))) {
-      found.push_back(*std::move(file));
+  std::vector<LeftBehind> found;
+  for (const std::string& text : sinks) {
+    const auto uri = Uri::parse(text);
+    if (!uri || uri->scheme() != "tsa") continue;
+    const std::filesystem::path path(ArchiveFiles(*uri, place).pattern());
+    std::error_code error;
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+      const std::string name = entry.path().filename();
+      const auto writer = writer_of(name, path.filename());
+      const bool is_own = !place.run.empty() && writer && writer->starts_with(place.run);
+      const std::string file = path.parent_path() / name;
+      if (!writer || is_own || wire::is_being_written(file)) continue;
+      const std::filesystem::path finished(
+          file.substr(0, file.size() - writer->size() - wire::FileOutput::unfinished_infix.size()));
+      const std::string free_name =
+          fmt::format("{}-{}{}", finished.stem().string(), *writer, finished.extension().string());
+      found.push_back({.path = file, .free_name = finished.parent_path() / free_name});
     }
-  };
-  const auto file = [&](const std::string& path) {
-    std::string unfinished = wire::FileOutput::unfinished(path, place.run);
-    if (is_there(unfinished)) found.push_back(std::move(unfinished));
-  };
-  for_each_file(sinks, place, archive, file);
+  }
   return found;
 }
 

@@ -35,8 +35,14 @@ struct EarlyEnd {
 /// delivered, and are returned; one without any is removed. Errors name the file that has the data.
 Result<std::vector<EarlyEnd>> complete_files(std::span<const std::string> sinks,
                                              const SinkPlace& place);
-/// The files that the node left unfinished.
-std::vector<std::string> find_unfinished(std::span<const std::string> sinks,
+/// An unfinished archive of these sinks that no process writes any more: its node was killed in an
+/// earlier run, or with its launcher.
+struct LeftBehind {
+  std::string path;
+  std::string free_name;  ///< for the archive that is made of it, beside that of the next run
+};
+/// Looks for those of one compute node that are not of the run of `place`.
+std::vector<LeftBehind> find_left_behind(std::span<const std::string> sinks,
                                          const SinkPlace& place);
 
 }  // namespace weft

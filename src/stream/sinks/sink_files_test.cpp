@@ -12,9 +12,11 @@
 namespace weft {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using wire::TestDirectory;
 
 class KilledNode : public testing::Test {
@@ -56,14 +58,14 @@ TEST_F(KilledNode, leaves_an_archive_that_is_completed_with_what_it_delivered) {
     const std::vector<std::string> sinks{"check:", "tsa:" + directory / name};
     const SinkPlace place{.run = "1"};
     live_and_die(sinks[1], place);
-    ASSERT_EQ(find_unfinished(sinks, place).size(), 1u) << name;
+    ASSERT_THAT(directory.names(), Contains(HasSubstr(".part-1"))) << name;
     const auto ends = complete_files(sinks, place);
     ASSERT_TRUE(ends) << ends.error().message;
     ASSERT_EQ(ends->size(), 1u) << name;
     const bool is_second = std::string_view(name).find("items") != std::string_view::npos;
     EXPECT_EQ(ends->front().timeslices, is_second ? 1u : 3u) << name;
     EXPECT_EQ(ends->front().path, directory / (is_second ? "x0001.tsa" : "x.tsa"));
-    EXPECT_THAT(find_unfinished(sinks, place), IsEmpty());
+    EXPECT_THAT(directory.names(), Not(Contains(HasSubstr(".part-1")))) << name;
     std::uint64_t items = 0;
     for (const std::string& file : directory.names()) {
       auto reader = wire::ArchiveReader::open(directory / file);
@@ -160,9 +162,37 @@ TEST_F(KilledNode, that_was_the_last_to_write_a_file_leaves_it_to_be_named) {
   ASSERT_TRUE((*killed)->consume(pieces[0].view()));
   ASSERT_TRUE((*other)->finish());
   (*killed)->leave();
-  EXPECT_EQ(find_unfinished(sinks, place).size(), 1u);
+  EXPECT_THAT(directory_.names(), Contains("out.part-1"));
   ASSERT_TRUE(complete_files(sinks, place));
   EXPECT_EQ(*sha256_of(directory_ / "out"), *sha256_of(directory_ / "in"));
+}
+
+TEST_F(KilledNode, of_another_run_leaves_archives_that_the_next_run_finds) {
+  for (const char* name : {"x%n.tsa", "x%n_%s.tsa?items=2"}) {
+    const TestDirectory directory;
+    const std::vector<std::string> sinks{"check:", "tsa:" + directory / name};
+    live_and_die(sinks[1], {.compute = 1, .computes = 2, .run = "1"});
+    const auto left = find_left_behind(sinks, {.compute = 1, .computes = 2, .run = "2"});
+    ASSERT_EQ(left.size(), 1u) << name;
+    const bool is_numbered = std::string_view(name).find("items") != std::string_view::npos;
+    const std::string stem = is_numbered ? "x1_0001" : "x1";
+    EXPECT_EQ(left[0].path, directory / (stem + ".tsa.part-1"));
+    EXPECT_EQ(left[0].free_name, directory / (stem + "-1.tsa"));
+    EXPECT_THAT(find_left_behind(sinks, {.compute = 1, .computes = 2, .run = "1"}), IsEmpty())
+        << "its own";
+  }
+}
+
+TEST_F(KilledNode, leaves_archives_that_are_found_only_when_nobody_writes_them) {
+  const std::vector<std::string> sinks{"tsa:" + directory_ / "x%n.tsa"};
+  auto other = open_sink(sinks[0], {.compute = 1, .computes = 2, .run = "1"});
+  ASSERT_TRUE(other);
+  ASSERT_TRUE((*other)->consume(timeslices_[0].view()));
+  const SinkPlace place{.compute = 1, .computes = 2};
+  EXPECT_THAT(find_left_behind(sinks, place), IsEmpty());
+  (*other)->leave();
+  EXPECT_EQ(find_left_behind(sinks, place).size(), 1u);
+  EXPECT_THAT(find_left_behind(sinks, {.compute = 0, .computes = 2}), IsEmpty()) << "node 1's";
 }
 
 TEST_F(KilledNode, keeps_the_file_that_its_earlier_life_was_the_last_to_finish) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -39,13 +40,15 @@ Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existin
   std::string temporary = unfinished(path, writer);
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
   if (descriptor < 0) return system_error("write", path, errno);
+  // Says to others that the file is not left behind. Not every file system can say it.
+  (void)::flock(descriptor, LOCK_EX | LOCK_NB);
   return std::unique_ptr<FileOutput>(
       new FileOutput(std::move(path), std::move(temporary), descriptor, existing));
 }
 
 std::string FileOutput::unfinished(const std::string& path, std::string_view writer) {
-  return writer.empty() ? fmt::format("{}.part-{}", path, getpid())
-                        : fmt::format("{}.part-{}", path, writer);
+  return writer.empty() ? fmt::format("{}{}{}", path, unfinished_infix, getpid())
+                        : fmt::format("{}{}{}", path, unfinished_infix, writer);
 }
 
 std::unique_ptr<FileOutput> FileOutput::adopt(int descriptor, std::string name) {
@@ -64,7 +67,11 @@ void FileOutput::leave() {
 void FileOutput::abandon() {
   if (descriptor_ < 0) return;
   leave();
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  remove_unfinished();
+}
+
+void FileOutput::remove_unfinished() {
+  if (!temporary_.empty() && !keeps_unfinished_) unlink(temporary_.c_str());
 }
 
 Result<void> FileOutput::give_up(int number) {
@@ -111,7 +118,7 @@ Result<void> FileOutput::finish() {
   int number = close(descriptor) == 0 ? 0 : errno;
   if (number == 0 && !temporary_.empty()) number = rename_file(temporary_, path_, existing_);
   if (number == 0) return {};
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  remove_unfinished();
   if (number != EEXIST) return give_up(number);
   error_ = std::make_unique<Error>(exists_error(path_));
   return *error_;

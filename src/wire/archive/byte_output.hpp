@@ -19,7 +19,8 @@ struct ZSTD_CCtx_s;
 namespace weft::wire {
 
 /// Writes to PATH.part-WRITER and renames it on `finish`; a destroyed or failed one leaves nothing
-/// behind, one whose process is killed leaves that file. An existing path that is no ordinary file
+/// behind unless `keep_unfinished` was called, one whose process is killed leaves that file. It
+/// holds a lock (flock) on the file meanwhile. An existing path that is no ordinary file
 /// (/dev/stdout, a pipe) is written directly. One thread at a time. After the first error every
 /// call returns it.
 class FileOutput {
@@ -29,6 +30,8 @@ class FileOutput {
   static Result<std::unique_ptr<FileOutput>> create(std::string path,
                                                     Existing existing = Existing::refuse,
                                                     std::string_view writer = {});
+  /// Stands between PATH and WRITER.
+  static constexpr std::string_view unfinished_infix = ".part-";
   /// The path of the unfinished file.
   static std::string unfinished(const std::string& path, std::string_view writer);
   /// Writes directly to an open descriptor, which it closes; `name` stands for it in errors.
@@ -42,6 +45,9 @@ class FileOutput {
   Result<void> flush();
   /// Writes out the buffered bytes, closes and renames.
   Result<void> finish();
+  /// From now on the unfinished file stays, without bytes that are not flushed, when the output
+  /// fails or is destroyed.
+  void keep_unfinished() { keeps_unfinished_ = true; }
   /// Closes, and leaves the unfinished file to others, without bytes that are not flushed.
   void leave();
   const std::string& path() const { return path_; }
@@ -52,11 +58,13 @@ class FileOutput {
   Result<void> write_through(std::span<const std::byte> bytes);
   Result<void> give_up(int number);
   void abandon();
+  void remove_unfinished();
 
   std::string path_;
   std::string temporary_;  ///< empty: written directly
   int descriptor_;
   Existing existing_;
+  bool keeps_unfinished_ = false;
   std::vector<std::byte> buffer_;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<Error> error_;

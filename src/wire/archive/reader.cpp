@@ -28,6 +28,7 @@ Result<ArchiveReader> ArchiveReader::from(std::unique_ptr<ByteInput> input, std:
   reader.read_header();
   reader.read_archive_descriptor();
   if (reader.decoder_.failed()) return reader.decoder_.error();
+  reader.header_bytes_ = reader.decoder_.position();
   if (reader.format_.compression == ArchiveCompression::zstd) reader.enter_compressed();
   return reader;
 }

@@ -51,6 +51,8 @@ class ArchiveReader {
   std::uint64_t items() const { return items_; }
   /// Position in the (decompressed) data, bytes.
   std::uint64_t position() const { return decoder_.position(); }
+  /// Bytes of the file before the first item, or before the compressed part.
+  std::uint64_t header_bytes() const { return header_bytes_; }
   /// Uncompressed input of known size: bytes left of it.
   std::optional<std::uint64_t> remaining() const { return decoder_.remaining(); }
 
@@ -80,6 +82,7 @@ class ArchiveReader {
   ArchiveLimits limits_;
   ArchiveFormat format_;
   std::vector<std::optional<std::uint32_t>> class_versions_;
+  std::uint64_t header_bytes_ = 0;
   std::uint64_t items_ = 0;
   std::uint64_t item_start_ = 0;
   bool has_item_ = false;

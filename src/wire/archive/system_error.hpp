@@ -39,6 +39,10 @@ inline ErrorCode code_of_errno(int number) {
 inline Error system_error(std::string_view verb, std::string_view path, int number) {
   std::string_view fix;
   if (number == ENOENT && verb == "write") fix = "; make its directory first";
+  if (verb == "write" && (number == ENOSPC || number == EDQUOT)) {
+    fix = "; free space, or write to another disk";
+  }
+  if (verb == "write" && number == EIO) fix = "; look for the disk's errors in the kernel's log";
   if (number == ENOENT && (verb == "open" || verb == "read")) fix = "; name one that is there";
   return {code_of_errno(number), fmt::format("cannot {} '{}': {}{}", verb, path,
                                              std::generic_category().message(number), fix)};

@@ -35,6 +35,8 @@ class ArchiveWriter {
   /// All items so far stay in the file if the process is killed.
   Result<void> flush();
   Result<void> finish();
+  /// As FileOutput::keep_unfinished.
+  void keep_unfinished() { file_->keep_unfinished(); }
   /// As FileOutput::leave.
   void leave() { file_->leave(); }
 

@@ -180,7 +180,7 @@ TEST(archive_writer, full_disk_is_one_clear_error_and_leaves_nothing) {
 TEST(archive_writer, full_device_is_reported) {
   const Error error = fill_up("/dev/full", ArchiveCompression::none);
   EXPECT_EQ(error.code, ErrorCode::exhausted);
-  EXPECT_EQ(error.message, "cannot write '/dev/full': No space left on device");
+  EXPECT_THAT(error.message, HasSubstr("cannot write '/dev/full': No space left on device; free"));
 }
 
 TEST(archive_writer, names_a_directory_that_does_not_exist) {

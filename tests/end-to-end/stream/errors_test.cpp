@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
+#include <sstream>
 
 #include "soundness.hpp"
 
@@ -185,27 +187,47 @@ int run_on_small_disk(const std::string& directory, const std::string& script) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(stream_errors, full_disk_keeps_nothing_that_is_not_whole) {
+TEST(stream_errors, full_disk_keeps_the_timeslices_that_are_whole) {
   ScratchDirectory directory;
   const std::string disk = directory / "disk";
   std::filesystem::create_directory(disk);
   if (run_on_small_disk(disk, "true") != 0) GTEST_SKIP() << "no mount namespaces here";
-  write_file(directory / "in", std::string(16 << 20, 'x'));
-  for (const char* sink : {"tsa:whole.tsa", "tsa:%s.tsa?items=3", "file:out"}) {
+  std::string noise(16 << 20, ' ');  // that zstd cannot shrink
+  std::mt19937 random(1);
+  for (char& c : noise) c = static_cast<char>(random());
+  write_file(directory / "in", noise);
+  for (const char* sink :
+       {"tsa:whole.tsa", "tsa:whole.tsa?zstd", "tsa:%s.tsa?items=3", "tsa:large.tsa", "file:out"}) {
+    // Timeslices of two inputs: 128 KiB of which the disk has room for several, or 6 MiB.
+    const bool is_large = std::string_view(sink).find("large") != std::string_view::npos;
+    const bool is_archive = !is_large && std::string_view(sink).starts_with("tsa:");
     const std::string script = fmt::format(
-        "{} stream local --inputs 2 --computes 1 --source file:{}/in --sink \"{}\" --buffer 256KiB "
-        "--no-limit --json 2> {}/errors; code=$?; ls -A > {}/left; "
-        "for f in *.tsa; do [ ! -e $f ] || {} archive check $f || exit 9; done; exit $code",
-        program(), directory.path(), sink, directory.path(), directory.path(), program());
+        "{} stream local --inputs 2 --computes 1 --source file:{}/in --sink \"{}\" --buffer 8MiB "
+        "--microslices-per-timeslice {} --no-limit --json 2> {}/errors; code=$?; ls -A > {}/left; "
+        "for f in *.tsa; do [ ! -e $f ] || {} archive check $f || exit 9; done > {}/checked; "
+        "exit $code",
+        program(), directory.path(), sink, is_large ? 48 : 1, directory.path(), directory.path(),
+        program(), directory.path());
     EXPECT_EQ(run_on_small_disk(disk, script), system_refused) << sink;
     const std::string errors = read_file(directory / "errors");
     EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
-    EXPECT_NE(errors.find("No space left on device"), std::string::npos) << errors;
+    EXPECT_NE(errors.find("No space left on device; free space"), std::string::npos) << errors;
     const std::string left = read_file(directory / "left");
     EXPECT_EQ(left.find("part"), std::string::npos) << left;
-    // Archives that were finished before the disk was full are worth keeping.
-    const bool rotates = std::string_view(sink).find("items") != std::string_view::npos;
-    EXPECT_EQ(left.empty(), !rotates) << sink << " left " << left;
+    EXPECT_EQ(left.empty(), !is_archive) << sink << " left " << left;
+    EXPECT_EQ(errors.find("timeslices before it are kept") != std::string::npos, is_archive)
+        << errors;
+    EXPECT_EQ(errors.find("nothing is kept") != std::string::npos, is_large) << errors;
+    // Each line: FILE: N timeslices, …
+    std::istringstream checked(read_file(directory / "checked"));
+    std::uint64_t kept = 0;
+    for (std::string line; std::getline(checked, line);) {
+      kept += std::stoull(line.substr(line.find(": ") + 2));
+    }
+    if (is_archive) {
+      EXPECT_NE(errors.find(fmt::format("the {} timeslices before", kept)), std::string::npos)
+          << errors << kept;
+    }
   }
 }
 

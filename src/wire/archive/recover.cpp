@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/archive/recover.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wire/archive/byte_output.hpp"
+#include "wire/archive/reader.hpp"
+#include "wire/archive/system_error.hpp"
+#include "wire/archive/zstd_blocks.hpp"
+
+namespace weft::wire {
+namespace {
+
+/// A file that is open, until the scope ends.
+class OpenFile {
+ public:
+  OpenFile(const std::string& path, int flags) : descriptor_(::open(path.c_str(), flags)) {}
+  ~OpenFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int descriptor() const { return descriptor_; }
+  bool failed() const { return descriptor_ < 0; }
+
+ private:
+  int descriptor_;
+};
+
+/// The whole items of an archive that may be cut off.
+struct WholePart {
+  std::vector<std::uint64_t> ends;  ///< behind each of them, in the (decompressed) data
+  bool is_cut_off = false;          ///< something else follows them
+  bool is_compressed = false;
+  std::uint64_t header_bytes = 0;
+};
+
+Result<WholePart> find_whole_part(const std::string& path) {
+  WholePart part;
+  auto reader = ArchiveReader::open(path);
+  // Its writer was killed before it had written the header.
+  if (!reader && reader.error().code == ErrorCode::corrupt) return part;
+  if (!reader) return std::move(reader).error();
+  part.is_compressed = reader->format().compression != ArchiveCompression::none;
+  part.header_bytes = reader->header_bytes();
+  for (;;) {
+    const auto more = reader->skip();
+    if (!more && more.error().code != ErrorCode::corrupt) return more.error();
+    part.is_cut_off = !more;
+    if (!more || !*more) return part;
+    part.ends.push_back(reader->position());
+  }
+}
+
+Result<void> cut(int descriptor, const std::string& path, std::uint64_t end) {
+  if (::ftruncate(descriptor, static_cast<off_t>(end)) == 0) return {};
+  return system_error("write", path, errno);
+}
+
+/// Returns the number of items left. A stream can be ended where its writer flushed it only.
+Result<std::uint64_t> end_stream(int descriptor, const std::string& path, const WholePart& part) {
+  const std::vector<ZstdFlush> flushes = find_flushes(descriptor, part.header_bytes);
+  std::size_t left = part.ends.size();
+  for (auto flush = flushes.rbegin(); flush != flushes.rend(); ++flush) {
+    while (left > 0 && part.ends[left - 1] > flush->decompressed) --left;
+    if (left == 0) return std::uint64_t{0};
+    if (part.ends[left - 1] != flush->decompressed) continue;
+    const auto ending = ending_of_stream(descriptor, part.header_bytes, *flush);
+    const auto at = static_cast<off_t>(flush->in_file);
+    const ssize_t written = ::pwrite(descriptor, ending.data(), ending.size(), at);
+    if (written == static_cast<ssize_t>(ending.size())) {
+      if (auto done = cut(descriptor, path, flush->in_file + ending.size()); !done) {
+        return std::move(done).error();
+      }
+      return left;
+    }
+    // What follows the item before has its place on the disk already.
+    const bool may_fit = left > 1 && (written >= 0 || code_of_errno(errno) == ErrorCode::exhausted);
+    if (!may_fit) return system_error("write", path, written >= 0 ? ENOSPC : errno);
+    --left;
+  }
+  return std::uint64_t{0};
+}
+
+/// The name that the writer of PATH.part-WRITER would have given it; empty if it is none.
+std::string name_of_unfinished(const std::string& unfinished) {
+  const std::size_t at = unfinished.rfind(FileOutput::unfinished_infix);
+  if (at == std::string::npos || unfinished.find('/', at) != std::string::npos) return {};
+  return unfinished.substr(0, at);
+}
+
+}  // namespace
+
+Result<std::uint64_t> keep_whole_items(const std::string& path) {
+  const auto part = find_whole_part(path);
+  if (!part) return part.error();
+  if (!part->is_cut_off || part->ends.empty()) return part->ends.size();
+  const OpenFile file(path, O_RDWR | O_CLOEXEC);
+  if (file.failed()) return system_error("write", path, errno);
+  if (part->is_compressed) return end_stream(file.descriptor(), path, *part);
+  if (auto done = cut(file.descriptor(), path, part->ends.back()); !done) {
+    return std::move(done).error();
+  }
+  return part->ends.size();
+}
+
+Result<void> give_name(const std::string& unfinished, const std::string& path, Existing existing) {
+  const int number = rename_file(unfinished, path, existing);
+  if (number == 0) return {};
+  const Error why = number == EEXIST ? exists_error(path) : system_error("write", path, number);
+  return Error{why.code, fmt::format("{} ('{}' has the data)", why.message, unfinished)};
+}
+
+bool is_being_written(const std::string& unfinished) {
+  const OpenFile file(unfinished, O_RDONLY | O_CLOEXEC);
+  return !file.failed() && ::flock(file.descriptor(), LOCK_SH | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
+}
+
+Result<RecoveredArchive> recover_archive(const std::string& unfinished, const std::string& out,
+                                         Existing existing) {
+  if (is_being_written(unfinished)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("cannot recover '{}': a process is still writing it; wait for its end",
+                             unfinished)};
+  }
+  RecoveredArchive archive{.path = out.empty() ? name_of_unfinished(unfinished) : out, .items = 0};
+  if (archive.path.empty()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("'{}' does not have the name of an unfinished file; name the archive "
+                             "with --out",
+                             unfinished)};
+  }
+  if (auto free = refuse_existing(archive.path, existing); !free) return std::move(free).error();
+  auto items = keep_whole_items(unfinished);
+  if (!items) return std::move(items).error();
+  if (*items == 0) {
+    return Error{ErrorCode::corrupt, fmt::format("'{}' has no whole item; remove it", unfinished)};
+  }
+  archive.items = *items;
+  auto named = give_name(unfinished, archive.path, existing);
+  if (!named) return std::move(named).error();
+  return archive;
+}
+
+}  // namespace weft::wire

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recovers the whole items of an archive whose writer did not live to finish it, or had no room to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "weft/result.hpp"
+#include "wire/archive/existing.hpp"
+
+namespace weft::wire {
+
+/// Cuts an archive behind its last whole item, and ends a compressed stream there. It needs no room
+/// for a copy. A full disk may have no room for the few bytes that end a stream: the item before
+/// the last one makes it then. Returns the number of items left; 0 leaves the file as it is,
+/// because nothing in it is of use.
+Result<std::uint64_t> keep_whole_items(const std::string& path);
+
+/// Gives `unfinished` the name `path`. Errors: the name is taken and `existing` refuses that, or
+/// the system refuses; they say that `unfinished` has the data.
+Result<void> give_name(const std::string& unfinished, const std::string& path, Existing existing);
+
+/// Returns whether a process holds the unfinished file open to write to it.
+bool is_being_written(const std::string& unfinished);
+
+/// The archive that was made of an unfinished file.
+struct RecoveredArchive {
+  std::string path;
+  std::uint64_t items = 0;
+};
+
+/// Completes an unfinished archive, as `weft archive recover` does. Its name becomes `out`, or if
+/// that is empty, the one that its writer would have given it. Errors, in all of which the file
+/// stays: a process still writes it, nothing in it is whole, and those of `give_name`.
+Result<RecoveredArchive> recover_archive(const std::string& unfinished, const std::string& out,
+                                         Existing existing);
+
+}  // namespace weft::wire

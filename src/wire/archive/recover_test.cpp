@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/archive/recover.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/rng.hpp"
+#include "wire/archive/golden.hpp"
+#include "wire/archive/reader.hpp"
+#include "wire/archive/writer.hpp"
+
+namespace weft::wire {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Unfinished : public ::testing::TestWithParam<ArchiveCompression> {
+ protected:
+  /// Writes items of these sizes, which zstd cannot shrink, and flushes each, as the sink does.
+  void write(const std::vector<std::size_t>& sizes) {
+    auto output = FileOutput::create(directory_ / "x.msa", Existing::refuse, "1");
+    ASSERT_TRUE(output);
+    auto writer = ArchiveWriter::create(std::move(*output),
+                                        new_archive_format(ArchiveType::microslices, GetParam()));
+    ASSERT_TRUE(writer);
+    Rng rng(1);
+    for (const std::size_t size : sizes) {
+      std::vector<std::byte> content(size);
+      for (auto& b : content) b = static_cast<std::byte>(rng.next());
+      MicrosliceDescriptor d;
+      d.size = static_cast<std::uint32_t>(size);
+      ASSERT_TRUE((*writer)->write(d, content));
+      ASSERT_TRUE((*writer)->flush());
+      ends_.push_back((*writer)->bytes());
+    }
+    (*writer)->leave();
+  }
+  /// Reads the archive to its end, which has to be a good one.
+  static std::uint64_t items_of(const std::string& path) {
+    auto reader = ArchiveReader::open(path);
+    EXPECT_TRUE(reader) << reader.error().message;
+    for (;;) {
+      const auto more = reader->next();
+      EXPECT_TRUE(more) << more.error().message;
+      if (!more || !*more) return reader->items();
+    }
+  }
+
+  const TestDirectory directory_;
+  const std::string file_ = directory_ / "x.msa.part-1";
+  std::vector<std::uint64_t> ends_;  // of the file, behind each item
+};
+
+TEST_P(Unfinished, archive_cut_off_at_any_byte_keeps_the_items_before_it) {
+  write({70, 0, 50});
+  const auto bytes = read_whole(file_);
+  ASSERT_EQ(bytes.size(), ends_.back());
+  for (std::size_t size = 0; size <= bytes.size(); ++size) {
+    const std::string cut = directory_ / "cut";
+    write_whole(cut, std::span(bytes).first(size));
+    const auto whole = static_cast<std::uint64_t>(
+        std::ranges::count_if(ends_, [&](std::uint64_t end) { return end <= size; }));
+    const auto kept = keep_whole_items(cut);
+    ASSERT_TRUE(kept) << size << " bytes: " << kept.error().message;
+    ASSERT_EQ(*kept, whole) << size << " bytes";
+    if (whole > 0) {
+      ASSERT_EQ(items_of(cut), whole) << size << " bytes";
+    }
+  }
+}
+
+TEST_P(Unfinished, archive_with_items_of_many_blocks_keeps_the_whole_ones) {
+  write({300'000, 200'000, 400'000});
+  auto bytes = read_whole(file_);
+  bytes.resize(bytes.size() - 150'000);
+  write_whole(file_, bytes);
+  const auto recovered = recover_archive(file_, "", Existing::refuse);
+  ASSERT_TRUE(recovered) << recovered.error().message;
+  EXPECT_EQ(recovered->items, 2u);
+  EXPECT_EQ(recovered->path, directory_ / "x.msa");
+  EXPECT_EQ(items_of(directory_ / "x.msa"), 2u);
+  EXPECT_THAT(directory_.names(), ElementsAre("x.msa"));
+}
+
+TEST_P(Unfinished, archive_without_a_whole_item_stays_as_it_is) {
+  write({});
+  const auto recovered = recover_archive(file_, "", Existing::refuse);
+  ASSERT_FALSE(recovered);
+  EXPECT_EQ(recovered.error().code, ErrorCode::corrupt);
+  EXPECT_THAT(recovered.error().message, HasSubstr("no whole item"));
+  EXPECT_THAT(directory_.names(), ElementsAre("x.msa.part-1"));
+}
+
+TEST_P(Unfinished, archive_is_refused_a_name_that_is_taken) {
+  write({10});
+  write_whole(directory_ / "x.msa", {});
+  const auto refused = recover_archive(file_, "", Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("exists already"));
+  ASSERT_TRUE(recover_archive(file_, directory_ / "y.msa", Existing::refuse));
+  EXPECT_EQ(items_of(directory_ / "y.msa"), 1u);
+}
+
+TEST_P(Unfinished, archive_that_is_still_written_is_left_alone) {
+  auto output = FileOutput::create(directory_ / "x.msa", Existing::refuse, "1");
+  ASSERT_TRUE(output);
+  EXPECT_TRUE(is_being_written(file_));
+  const auto refused = recover_archive(file_, "", Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("still writing"));
+  (*output)->leave();
+  EXPECT_FALSE(is_being_written(file_));
+}
+
+TEST(recover, asks_for_a_name_when_the_file_has_none_of_an_unfinished_one) {
+  const TestDirectory directory;
+  write_whole(directory / "some.tsa", {});
+  const auto refused = recover_archive(directory / "some.tsa", "", Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message, HasSubstr("--out"));
+}
+
+INSTANTIATE_TEST_SUITE_P(archive, Unfinished,
+                         ::testing::Values(ArchiveCompression::none, ArchiveCompression::zstd),
+                         [](const auto& info) {
+                           return info.param == ArchiveCompression::none ? "plain" : "zstd";
+                         });
+
+}  // namespace
+}  // namespace weft::wire
