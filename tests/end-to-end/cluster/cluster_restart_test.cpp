@@ -105,5 +105,34 @@ TEST_F(cluster_without_majority, a_second_signal_ends_a_node_at_once) {
   }
 }
 
+TEST_F(cluster, a_killed_ranks_archive_is_named_with_the_command_that_recovers_it) {
+  write_cluster(4, "duration = \"10min\"");
+  const std::vector<std::string> sink{"--sink",
+                                      fmt::format("tsa:{}/run_%n.tsa", directory_.string()),
+                                      "--source", "pattern:?rate=1000Hz"};
+  std::vector<NodeProcess> nodes;
+  for (int rank = 0; rank < 4; ++rank) nodes.push_back(start_rank(rank, sink));
+  expect_all_say(nodes, "the stream has begun");
+  const std::string left = fmt::format("{}/run_1.tsa.part-{}", directory_.string(), nodes[3].pid());
+  while (std::filesystem::file_size(left) < 1 << 20) {
+  }
+  nodes[3].signal(SIGKILL);
+  EXPECT_EQ(nodes[3].wait(), 128 + SIGKILL);
+  ASSERT_TRUE(nodes[1].says("node 3 is gone"));
+  nodes[3] = start_rank(3, sink);
+  const std::string free_name =
+      fmt::format("{}/run_1-{}.tsa", directory_.string(), left.substr(left.rfind('-') + 1));
+  EXPECT_TRUE(nodes[3].says(fmt::format("weft archive recover '{}' --out '{}'", left, free_name)));
+  ASSERT_TRUE(nodes[3].says("the stream has begun")) << nodes[3].errors();
+  nodes[1].signal(SIGTERM);
+  expect_end_by(SIGTERM, 1, nodes);
+  NodeProcess recover({WEFT_PROGRAM, "archive", "recover", left, "--out", free_name});
+  EXPECT_EQ(recover.wait(), 0) << recover.errors();
+  NodeProcess check({WEFT_PROGRAM, "archive", "check", free_name,
+                     (directory_ / "run_0.tsa").string(), (directory_ / "run_1.tsa").string()});
+  EXPECT_EQ(check.wait(), 0) << check.errors();
+  EXPECT_FALSE(std::filesystem::exists(left));
+}
+
 }  // namespace
 }  // namespace weft

@@ -26,6 +26,7 @@ class NodeProcess {
   /// Waits for the end. The exit code, 128 + signal, or −1 after half a minute.
   int wait();
   void signal(int number) const;
+  pid_t pid() const { return pid_; }
 
   const std::string& output() const { return output_; }
   const std::string& errors() const { return errors_; }
