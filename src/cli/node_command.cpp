@@ -173,7 +173,9 @@ void add_node_command(CLI::App& stream, Outcome& outcome) {
   add_job_options(*node, state->settings);
   add_cluster_options(*node, *state);
   node->get_option("--fabric")
-      ->description("auto, tcp, tcp:unix, shm, libfabric:tcp, libfabric:shm, libfabric:PROVIDER");
+      ->description(
+          "auto, tcp, tcp:unix, shm, libfabric:tcp, libfabric:shm, libfabric:PROVIDER; auto has "
+          "shared memory between nodes of one host");
   node->footer(
       "Examples:\n"
       "  mpirun -n 8 weft stream node --inputs 4 --computes 4 --sink check: --duration 10s\n"

@@ -65,13 +65,15 @@ std::string number_error(const CLI::Option& option, const std::string& text) {
 
 CLI::Option* add_text_option(CLI::App& command, const std::string& name,
                              std::function<std::string(const std::string&)> read,
-                             const std::string& description, const std::string& shown_default) {
+                             const std::string& description, const std::string& shown_default,
+                             const char* type) {
   auto* option = command.add_option_function<std::string>(
       name,
       [name, read = std::move(read)](const std::string& text) {
         if (const std::string why = read(text); !why.empty()) throw CLI::ValidationError(name, why);
       },
       description);
+  option->type_name(type);
   if (!shown_default.empty()) option->default_str(shown_default);
   return option;
 }

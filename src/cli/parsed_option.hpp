@@ -2,10 +2,15 @@
 // Options whose text is read by a parser that yields a Result, as those of base/units.hpp.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "base/units.hpp"
 
 namespace CLI {
 class App;
@@ -17,7 +22,18 @@ namespace weft::cli {
 /// An option that hands its text to `read`, which yields an error text, or nothing.
 CLI::Option* add_text_option(CLI::App& command, const std::string& name,
                              std::function<std::string(const std::string&)> read,
-                             const std::string& description, const std::string& shown_default);
+                             const std::string& description, const std::string& shown_default,
+                             const char* type = "TEXT");
+
+/// The word for an amount of that type in help texts.
+template <class Value>
+constexpr const char* type_of_amount() {
+  if constexpr (std::same_as<Value, Duration>) return "TIME";
+  if constexpr (std::same_as<Value, ByteCount>) return "SIZE";
+  if constexpr (std::same_as<Value, Bandwidth>) return "RATE";
+  if constexpr (std::unsigned_integral<Value>) return "COUNT";
+  return "TEXT";
+}
 
 /// An option whose text `parse` reads into `target`; text that it refuses is an error of the
 /// command line.
@@ -32,7 +48,7 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, P
         target = *value;
         return std::string();
       },
-      description, shown_default);
+      description, shown_default, type_of_amount<std::decay_t<decltype(*parse(name))>>());
 }
 
 /// Takes these options ("--sink") out of the command's help: it knows them, since files and

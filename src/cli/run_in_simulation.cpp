@@ -262,6 +262,13 @@ void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& opt
     return report_error(
         {scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)}, outcome);
   }
+  if (!scenario->qos.empty()) {
+    return report_error({ErrorCode::invalid_argument,
+                         fmt::format("--fabric {}: its [qos] is an experiment with jobs of its "
+                                     "own; run it with weft qos --scenario",
+                                     launch.fabric)},
+                        outcome);
+  }
   SimulatedLaunch each{.launch = launch, .seed = options.seed};
   // The program writes past our own buffer.
   std::fflush(stdout);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -20,6 +21,7 @@
 #include "cli/twin.hpp"
 #include "report/report.hpp"
 #include "stream/local/local.hpp"
+#include "stream/node/admission.hpp"
 #include "stream/node/schedules.hpp"
 
 namespace weft::cli {
@@ -42,13 +44,24 @@ Result<void> check_trace(const StreamCommand& command) {
                            command.trace.path)};
 }
 
+/// Before work begins. A job that is too large is refused later, and needs no notice.
+void tell_of_crowd(const StreamOptions& options) {
+  using namespace stream;
+  const bool fits = check_needs(options, NodesRun::in_processes, limits_of_this_machine()).ok();
+  if (scenario_path(options) || !fits) return;
+  const std::string notice = crowd_notice(options, std::thread::hardware_concurrency());
+  if (!notice.empty()) spdlog::warn("{}", notice);
+}
+
 Result<void> begin(CLI::App& app, StreamCommand& command, const Outcome& outcome) {
   set_up_log(command.settings.local.log_level, "");
   command.settings.local.executable_command = outcome.command_line;
   command.trace.replaces = command.settings.stream.replaces_files;
   if (auto good = resolve(app, command.settings); !good) return good;
   if (auto good = check_trace(command); !good) return good;
-  return prepare_directory(command.settings.out, command.settings.stream.replaces_files);
+  auto prepared = prepare_directory(command.settings.out, command.settings.stream.replaces_files);
+  if (prepared) tell_of_crowd(command.settings.stream);
+  return prepared;
 }
 
 /// Every run of a comparison writes the files of its sinks.
@@ -300,8 +313,10 @@ void add_compare(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   add_words(*compare, "--schedules", state.schedules,
             {.known = {stream::schedule_names().begin(), stream::schedule_names().end()}},
             "schedules to run, in this order");
-  compare->add_option("--limit-sizes", state.limit_sizes,
-                      "also measure the limit for these message sizes, doubling, as 1KiB..1MiB");
+  compare
+      ->add_option("--limit-sizes", state.limit_sizes,
+                   "also measure the limit for these message sizes, doubling, as 1KiB..1MiB")
+      ->type_name("SIZE[..SIZE]");
   compare->add_flag(
       "--twin", state.settings.twin,
       "also run each schedule in a simulation of the testbed, and show the differences");
@@ -330,7 +345,9 @@ void add_limit(CLI::App& stream, StreamCommand& state, Outcome& outcome) {
   for (CLI::Option* option : limit->get_options()) {
     if (option->get_group().starts_with("Schedule ")) option->group("");
   }
-  limit->add_option("--sizes", state.sizes, "message sizes, doubling")->capture_default_str();
+  limit->add_option("--sizes", state.sizes, "message sizes, doubling")
+      ->type_name("SIZE[..SIZE]")
+      ->capture_default_str();
   limit->add_flag("--mix", state.mix, "also measure with the small messages of timeslice building");
   limit->footer(
       "Examples:\n"

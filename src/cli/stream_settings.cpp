@@ -124,8 +124,9 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
                 "and no sink may read them")
       ->group(group);
   add("--descriptors", o.descriptors, "most contributions that a pair can hold");
-  add_parsed(command, "--input-buffer", o.input_buffer, parse_byte_count,
-             "memory for microslices at each input node; by default what its pairs can hold")
+  add_parsed(
+      command, "--input-buffer", o.input_buffer, parse_byte_count,
+      "memory for microslices at each input node, as 64MiB; by default what its pairs can hold")
       ->group(group);
   add("--sink-depth", o.sink_depth, "timeslices that the sink may hold");
   command
@@ -133,10 +134,11 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
                 "drop and count timeslices when the sink is full, instead of waiting for it")
       ->group(group);
   add_parsed(command, "--late-after", o.late_after, parse_duration,
-             "flag timeslices with a contribution that arrives this long after the first")
+             "flag timeslices with a contribution that arrives this long after the first, as 5ms")
       ->group(group);
   add_parsed(command, "--give-up-after", o.give_up_after, parse_duration,
-             "deliver incomplete timeslices, flagged, this long after their first contribution")
+             "deliver incomplete timeslices, flagged, this long after their first contribution, as "
+             "50ms")
       ->group(group);
 }
 
@@ -150,7 +152,11 @@ void add_job_options(CLI::App& command, StreamSettings& s) {
       ->check(CLI::IsMember(std::vector<std::string>(stream::schedule_names().begin(),
                                                      stream::schedule_names().end())))
       ->capture_default_str();
-  command.add_option("--fabric", o.fabric, fabric_list() + " (a simulation, all nodes local)")
+  command
+      .add_option("--fabric", o.fabric,
+                  fabric_list() +
+                      " (a simulation, all nodes local); by default TCP, so that one "
+                      "machine shows what a network would; auto is faster")
       ->capture_default_str();
   add_link_option(command, s);
   add_parsed(command, "--timeslices", o.timeslices, parse_timeslices,
@@ -232,7 +238,8 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
       .add_option("--metrics", l.metrics,
                   "OpenMetrics endpoint, as :9100 (this machine only) or 0.0.0.0:9100")
       ->group(group);
-  command.add_flag("--no-limit", s.no_limit, "do not measure the limit first")->group(group);
+  command.add_flag("--no-limit", s.no_limit, "do not measure the limit after the stream")
+      ->group(group);
   add_parsed(command, "--limit-duration", s.limit_duration, parse_duration,
              "how long the limit is measured; half of --duration in a simulation, else 2s")
       ->group(group);

@@ -98,12 +98,14 @@ struct Words {
 std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
   return {
       command.add_option("--hosts", words.hosts, "number of hosts, 1 to 64")->capture_default_str(),
-      command.add_option("--link", words.link, "rate of each link; 0: not limited")
+      command.add_option("--link", words.link, "rate of each link, as 100Mbit; 0: not limited")
+          ->type_name("RATE")
           ->capture_default_str(),
       command
           .add_option("--uplink", words.uplink,
                       "rate of the link between two switches, with half of the hosts each; 0: "
                       "one switch")
+          ->type_name("RATE")
           ->capture_default_str(),
       add_words(command, "--levels", words.levels, {.known = {}, .may_repeat = true},
                 "weights of service levels 0, 1, ... at switch ports, as 1,2,4,8; by "
@@ -112,9 +114,12 @@ std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
       command
           .add_option("--queue", words.queue,
                       "bytes that a switch port queues before it drops packets")
+          ->type_name("SIZE")
           ->capture_default_str(),
       command
-          .add_option("--delay", words.delay, "one-way latency to add between hosts; needs netem")
+          .add_option("--delay", words.delay,
+                      "one-way latency to add between hosts, as 50us; needs netem")
+          ->type_name("TIME")
           ->capture_default_str(),
       command.add_option("--mtu", words.mtu, "MTU of the links, 1280 to 9000 bytes")
           ->capture_default_str(),
@@ -123,6 +128,7 @@ std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
                       "TCP's congestion control, one that the kernel allows")
           ->capture_default_str(),
       command.add_option("--lifetime", words.lifetime, "take the testbed down after this time")
+          ->type_name("TIME")
           ->capture_default_str()};
 }
 
@@ -330,6 +336,7 @@ void add_run(CLI::App& group, Outcome& outcome) {
                    "fault to inject (several allowed), as 'at=2s kill host3'")
       ->allow_extra_args(false);
   command->add_option("--time-limit", words->time_limit, "end the command after this time")
+      ->type_name("TIME")
       ->capture_default_str();
   command->add_flag("--no-prefix", words->no_prefix,
                     "print lines of output without their host's name");

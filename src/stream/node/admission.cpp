@@ -30,6 +30,10 @@ namespace fs = std::filesystem;
 /// The memory and descriptors of a node's process, besides its rings.
 constexpr std::uint64_t bytes_of_a_process = 4 << 20;
 constexpr std::uint64_t descriptors_of_a_process = 64;
+/// Sources and sinks that may block have a thread of their own.
+constexpr std::uint64_t threads_of_a_process = 2;
+/// So many nodes for each core still take turns quickly.
+constexpr std::uint64_t processes_of_a_core = 8;
 /// Files of a directory that are looked at; it is read whole soon anyway.
 constexpr std::size_t most_files = 1'000'000;
 
@@ -144,6 +148,8 @@ JobNeeds needs_of(const StreamOptions& o, NodesRun run) {
     needs.bytes += nodes * bytes_of_a_process;
     needs.descriptors = nodes + descriptors_of_a_process;
     needs.mappings = 2 * rings;
+    needs.processes += nodes;
+    needs.threads += nodes * threads_of_a_process;
   } else {
     needs.descriptors = nodes + descriptors_of_a_process;  // a memory file each
     needs.mappings = 2 * (rings * o.computes + o.inputs);
@@ -159,6 +165,14 @@ MachineLimits limits_of_this_machine() {
   limits.descriptors = ::getrlimit(RLIMIT_NOFILE, &files) == 0
                            ? files.rlim_cur
                            : std::numeric_limits<std::uint64_t>::max();
+  struct rlimit threads {};
+  limits.threads = ::getrlimit(RLIMIT_NPROC, &threads) == 0
+                       ? threads.rlim_cur
+                       : std::numeric_limits<std::uint64_t>::max();
+  for (const char* file :
+       {"/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max", "/sys/fs/cgroup/pids.max"}) {
+    limits.threads = std::min(limits.threads, read_number(file, limits.threads));
+  }
   limits.mappings = read_number("/proc/sys/vm/max_map_count", 65530);
   return limits;
 }
@@ -185,7 +199,22 @@ Result<void> check_needs(const StreamOptions& o, NodesRun run, const MachineLimi
                     "grants {} (vm.max_map_count); use fewer nodes or --one-ring",
                     job, needs.mappings, limits.mappings));
   }
+  if (needs.threads > limits.threads) {
+    return wrong(
+        fmt::format("{}: their {} processes have {} threads, and the system grants {}; use fewer "
+                    "nodes, raise ulimit -u, or simulate them (--fabric sim:SCENARIO.toml)",
+                    job, needs.processes, needs.threads, limits.threads));
+  }
   return {};
+}
+
+std::string crowd_notice(const StreamOptions& o, unsigned cores) {
+  const std::uint64_t processes = needs_of(o, NodesRun::in_processes).processes;
+  if (processes <= processes_of_a_core * cores) return {};
+  return fmt::format(
+      "starting {} processes on {} core{}: they take turns, and the figures are this machine's "
+      "rather than a network's; --fabric sim:SCENARIO.toml has all nodes in one process",
+      processes, cores, cores == 1 ? "" : "s");
 }
 
 }  // namespace weft::stream

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
@@ -26,6 +27,8 @@ struct JobNeeds {
   std::uint64_t bytes = 0;
   std::uint64_t descriptors = 0;  ///< of the process that has most of them
   std::uint64_t mappings = 0;     ///< of the process that has most of them
+  std::uint64_t processes = 1;    ///< with the one that starts them
+  std::uint64_t threads = 1;      ///< of all of them
 };
 JobNeeds needs_of(const StreamOptions& options, NodesRun run);
 
@@ -34,6 +37,7 @@ struct MachineLimits {
   std::uint64_t bytes = 0;
   std::uint64_t descriptors = 0;
   std::uint64_t mappings = 0;
+  std::uint64_t threads = 0;  ///< of all processes of this user
 };
 MachineLimits limits_of_this_machine();
 
@@ -42,5 +46,8 @@ Result<void> check_nodes(const StreamOptions& options);
 
 /// Refuses needs that exceed the limits; the error has both figures.
 Result<void> check_needs(const StreamOptions& options, NodesRun run, const MachineLimits& limits);
+
+/// Says what a job of processes starts when that is more than a few for each core; empty otherwise.
+std::string crowd_notice(const StreamOptions& options, unsigned cores);
 
 }  // namespace weft::stream

@@ -16,7 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 using wire::TestDirectory;
 
-constexpr MachineLimits a_machine{.bytes = 8ULL << 30, .descriptors = 1024, .mappings = 65530};
+constexpr MachineLimits a_machine{
+    .bytes = 8ULL << 30, .descriptors = 1024, .mappings = 65530, .threads = 1000};
 
 std::string files_error(const StreamOptions& options) {
   const auto good = check_files(options);
@@ -87,10 +88,23 @@ TEST(admission, jobs_are_held_against_what_the_machine_has) {
       needs_error({.inputs = 200, .computes = 200, .buffer = ByteCount(4096), .descriptors = 1},
                   NodesRun::in_one_process),
       HasSubstr("vm.max_map_count"));
+  const StreamOptions many{
+      .inputs = 500, .computes = 4, .buffer = ByteCount(4096), .descriptors = 1};
+  EXPECT_THAT(needs_error(many, NodesRun::in_processes),
+              HasSubstr("their 505 processes have 1009 threads, and the system grants 1000"));
+  EXPECT_EQ(needs_error(many, NodesRun::in_one_process), "");
   EXPECT_EQ(needs_error({}, NodesRun::in_processes), "");
   EXPECT_EQ(
       needs_error({.inputs = 192, .computes = 192, .one_ring = true}, NodesRun::in_one_process),
       "");
+}
+
+TEST(admission, a_job_says_what_it_starts_when_that_is_a_crowd) {
+  EXPECT_EQ(crowd_notice({.inputs = 4, .computes = 3}, 1), "") << "8 with the launcher";
+  EXPECT_THAT(crowd_notice({.inputs = 4, .computes = 4}, 1),
+              HasSubstr("starting 9 processes on 1 core:"));
+  EXPECT_THAT(crowd_notice({.inputs = 1000, .computes = 4}, 2),
+              HasSubstr("starting 1005 processes on 2 cores:"));
 }
 
 TEST(admission, this_machine_has_something) {
@@ -98,6 +112,7 @@ TEST(admission, this_machine_has_something) {
   EXPECT_GT(limits.bytes, 1u << 20);
   EXPECT_GT(limits.descriptors, 3u);
   EXPECT_GT(limits.mappings, 100u);
+  EXPECT_GT(limits.threads, 10u);
 }
 
 }  // namespace

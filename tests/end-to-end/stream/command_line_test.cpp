@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 #include "weft_run.hpp"
 
@@ -82,6 +83,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"foreign_program",
                 {"run", "--fabric", "sim:" + scenario("programs.toml"), "-n", "2", "--", "true"},
                 "never called weft::run_program"},
+        Refusal{"program_in_an_experiment",
+                {"run", "--fabric", "sim:" + scenario("qos-small.toml"), "-n", "2", "--", "true"},
+                "run it with weft qos --scenario"},
         Refusal{"foreign_program_by_seeds",
                 {"run", "--fabric", "sim:" + scenario("programs.toml"), "-n", "2", "--seeds",
                  "1..2", "--", "true"},
@@ -496,6 +500,44 @@ TEST(command_line, tables_fit_80_columns_of_a_pipe) {
     std::istringstream lines(ended.output);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
   }
+}
+
+TEST(help, shows_amounts_as_what_they_are) {
+  const std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> commands = {
+      {{"stream", "local"},
+       {"--duration TIME", "--peer-timeout TIME=10s", "--late-after TIME", "--buffer SIZE=1MiB",
+        "--input-buffer SIZE", "--timeslices COUNT", "--limit-duration TIME"}},
+      {{"stream", "node"}, {"--duration TIME", "--give-up-after TIME", "--timeslices COUNT"}},
+      {{"stream", "compare"}, {"--limit-sizes SIZE[..SIZE]", "--sample-every TIME"}},
+      {{"stream", "limit"}, {"--sizes SIZE[..SIZE]=1KiB..1MiB"}},
+      {{"run"}, {"--timeout TIME=", "--inbox SIZE=16MiB", "--heartbeat TIME="}},
+      {{"testbed", "up"},
+       {"--link RATE=0", "--queue SIZE=128KiB", "--delay TIME=0", "--lifetime TIME="}},
+      {{"testbed", "run"}, {"--time-limit TIME=60min"}}};
+  for (auto [command, options] : commands) {
+    command.push_back("--help");
+    const Ended help = run_weft(command, 30);
+    for (const std::string& option : options) {
+      EXPECT_THAT(help.output, HasSubstr(option)) << help.command;
+    }
+  }
+}
+
+TEST(crowd, of_processes_is_announced_before_they_start) {
+  const auto notices = [](std::uint32_t computes, const char* level) {
+    // The job ends as soon as its sinks find no directory.
+    const Ended ended =
+        run_weft({"stream", "local", "--inputs", "1", "--computes", std::to_string(computes),
+                  "--sink", "tsa:/no/such/%n", "--log", level, "--no-limit", "--timeslices", "1"},
+                 30);
+    EXPECT_NE(ended.code, 0);
+    return ended.errors.find("processes on ");
+  };
+  const std::uint32_t cores = std::thread::hardware_concurrency();
+  if (8 * cores > 40) GTEST_SKIP() << "too many processes for a test";
+  EXPECT_EQ(notices(8 * cores - 2, "warning"), std::string::npos);
+  EXPECT_NE(notices(8 * cores - 1, "warning"), std::string::npos);
+  EXPECT_EQ(notices(8 * cores - 1, "error"), std::string::npos);
 }
 
 }  // namespace
