@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "scenario_text.hpp"
 #include "soundness.hpp"
 
@@ -211,6 +213,33 @@ TEST_F(SimulatedJob, samples_are_as_many_as_asked_for) {
     return record["series"]["buffer_fill"].size();
   };
   EXPECT_GT(fills("20us"), 2 * fills("100us"));
+}
+
+TEST_F(SimulatedJob, completes_the_archive_of_a_node_that_is_killed) {
+  const Ended ended = simulate({"--no-limit", "--set", "job.sink=tsa:" + directory_ / "run_%n.tsa",
+                                "--set", "faults=[\"at=300us kill host4\"]"});
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_THAT(ended.errors, testing::HasSubstr("run_1.tsa' ends early")) << ended.describe();
+  const Ended checked = run_weft({"archive", "check", directory_ / "run_0.tsa",
+                                  directory_ / "run_1.tsa", directory_ / "run_2.tsa", "--json"});
+  ASSERT_EQ(checked.code, 0) << checked.describe();
+  EXPECT_GT(checked.json()[1]["items"], 0);
+  for (const auto& file : std::filesystem::directory_iterator(directory_.path())) {
+    EXPECT_EQ(file.path().string().find(".part-"), std::string::npos) << file.path();
+  }
+}
+
+TEST_F(SimulatedJob, that_restarts_a_node_keeps_what_its_killed_life_delivered) {
+  const Ended ended =
+      simulate({"--no-limit", "--set", "job.sink=tsa:" + directory_ / "run_%n.tsa", "--set",
+                "faults=[\"at=300us kill host4\", \"at=500us restart host4\"]"});
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  const Ended merged =
+      run_weft({"archive", "merge", directory_ / "run_0.tsa", directory_ / "run_1.tsa",
+                directory_ / "run_2.tsa", "--out", directory_ / "all.tsa"});
+  ASSERT_EQ(merged.code, 0) << merged.describe();
+  const Ended info = run_weft({"archive", "info", directory_ / "all.tsa", "--json"});
+  EXPECT_GE(info.json()[0]["items"], 300) << info.describe();
 }
 
 }  // namespace
