@@ -80,6 +80,12 @@ class Messenger final : private MessageHistory {
   bool is_ready(Operation operation) const {
     return (!refused_.empty() && is_refused(operation)) || machine_.is_done(operation);
   }
+  /// Returns the size of the message of a receive that is ready and for which it was too long, so
+  /// that `wait` fails; else nothing.
+  std::optional<std::uint64_t> excess(Operation operation) const {
+    if (!refused_.empty() && is_refused(operation)) return std::nullopt;
+    return machine_.excess(operation);
+  }
   /// Turns until one of them is ready, or `also` is true, which a sink may set. Errors: the job is
   /// aborted, or over.
   Result<void> wait_any(std::span<const Operation> operations, const bool& also = never);

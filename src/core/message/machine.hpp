@@ -66,6 +66,9 @@ class MessageMachine {
   /// come: nothing else receives from the flow. `sink` outlives this. `is_awaited`: a peer that was
   /// here and stays away fails it in time, as it does receives. A peer that never came does not.
   void listen(NodeId from, const FlowKey& flow, Sink& sink, bool is_awaited = false);
+  /// From now on `watch` hears of messages that nothing receives yet. It outlives this, or the call
+  /// with null.
+  void watch_early(EarlyWatch* watch) { options_.early_watch = watch; }
   /// Peers without a connection to which this process listens: `visit(NodeId)`.
   template <class Visit>
   void for_each_missed(Visit&& visit) const {
@@ -79,6 +82,10 @@ class MessageMachine {
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
                     const RemoteRegion& region = {});
   bool is_done(Operation operation) const { return operations_.is_done(operation); }
+  /// Returns the size of the message that was too long for a finished receive; else nothing.
+  std::optional<std::uint64_t> excess(Operation operation) const {
+    return operations_.excess(operation);
+  }
   /// Returns the peer of an operation under way; nothing when the operation completed at its start.
   std::optional<NodeId> peer_of(Operation operation) const {
     return operations_.peer_of(operation);

@@ -86,6 +86,13 @@ class Operations {
     if (is_born_done(operation)) return std::nullopt;
     return states_[index(operation)].peer;
   }
+  /// Nothing, unless it is done and its message was too long: the message's size.
+  std::optional<std::uint64_t> excess(Operation operation) const {
+    if (is_born_done(operation)) return std::nullopt;
+    const OperationState& state = states_[index(operation)];
+    if (state.failure != Failure::too_long) return std::nullopt;
+    return state.size;
+  }
   std::size_t pending() const { return pending_; }
 
  private:

@@ -13,6 +13,8 @@
 
 namespace weft::message {
 
+class EarlyWatch;
+
 struct MessageOptions {
   NodeId self{};
   std::uint32_t nodes = 1;
@@ -38,6 +40,7 @@ struct MessageOptions {
   std::string run;
   /// Operations with a peer that is gone for longer fail. Duration::max(): they wait for ever.
   Duration give_up_after = Duration::seconds(10);
+  EarlyWatch* early_watch = nullptr;  ///< see MessageMachine::watch_early
 };
 
 }  // namespace weft::message

@@ -267,6 +267,12 @@ bool PairIn::has_repeated(Flow& flow, Serial serial, std::uint64_t digest) {
   return true;
 }
 
+/// A peer that repeats messages only when asked sends new ones before them.
+void PairIn::tell_early(const Flow& flow, std::uint64_t bytes) {
+  if (options_.early_watch == nullptr || pull_ || flow.sink != nullptr) return;
+  options_.early_watch->on_early(peer_, flow.key, bytes);
+}
+
 void PairIn::come(const Posted& posted) {
   --posted_;
   if (!posted.asked) --unasked_;
@@ -296,6 +302,7 @@ bool PairIn::on_eager(const EagerFrame& frame) {
     early.credit = cost;
     early.body = std::move(body);
     held_ += cost;
+    tell_early(from, frame.body.size());
   }
   check_credit();
   return true;
@@ -323,6 +330,7 @@ bool PairIn::on_announce(const Frame& frame) {
     announced.is_announced = true;
     announced.credit = cost;
     held_ += cost;
+    tell_early(from, frame.size);
   }
   check_credit();
   return true;

@@ -199,6 +199,7 @@ class PairIn {
   void finish(Flow& flow, Posted& posted, std::uint64_t size, Failure failure);
   void pour(Flow& flow, Posted& posted, std::span<const std::byte> body);
   void pour_early(Flow& flow);
+  void tell_early(const Flow& flow, std::uint64_t bytes);
   void come(const Posted& posted);
   void check_credit() {
     if (!up_) return;

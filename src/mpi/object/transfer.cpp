@@ -23,6 +23,8 @@ constexpr std::size_t most_inline = 8 << 10;
 constexpr std::size_t most_slots = 1024;
 /// Without a look at the fabric.
 constexpr int most_takes_in_a_row = 16;
+/// The largest place of a short message of a collective operation; then they begin again.
+constexpr std::uint32_t most_places = 0x7fff'ffff;
 
 message::FlowKey flow(const Group& group, Purpose purpose, std::int32_t tag = 0) {
   return {.generation = group.generation_for(purpose),
@@ -52,10 +54,21 @@ class Transfer::Lane final : public message::Sink {
   struct Wanted {
     std::span<std::byte> into;
     bool* done = nullptr;
+    std::uint32_t place = 0;
+  };
+  struct Early {
+    std::vector<std::byte> content;
+    std::uint32_t place = 0;
   };
   /// Short messages: receives that wait, or messages that arrived before their receives.
   GrowingRing<Wanted> wanted;
-  GrowingRing<std::vector<std::byte>> early;
+  GrowingRing<Early> early;
+  /// The place of a short message is the number of plain ones of tag 0 before it, modulo 2^31: both
+  /// ends count, and where they differ one end takes for long what the other takes for short.
+  std::uint32_t sent_plain = 0;
+  std::uint32_t wanted_plain = 0;
+  std::uint64_t last_wanted_plain = 0;     // bytes
+  GrowingRing<std::uint64_t> early_plain;  // bytes of those that arrived before their receives
 
  private:
   Transfer& transfer_;
@@ -76,14 +89,21 @@ struct Transfer::Unexpected : Arrived {
 
 Transfer::Transfer(Messenger& messenger)
     : messenger_(messenger),
-      inline_limit_(std::min(most_inline, messenger.machine().eager_limit()) - sizeof(Header)) {}
+      inline_limit_(std::min(most_inline, messenger.machine().eager_limit()) - sizeof(Header)) {
+  messenger_.machine().watch_early(this);
+}
 
-Transfer::~Transfer() = default;
+Transfer::~Transfer() {
+  messenger_.machine().watch_early(nullptr);
+}
 
 void Transfer::open(const Group& group, const Opening& opening) {
   const message::FlowKey envelopes = flow(group, Purpose::envelopes);
   latest_group_ = nullptr;
   lanes_[&group].by_tasks = opening.by_tasks;
+  if (!opening.by_tasks) {
+    collective_lanes_[group.generation_for(Purpose::collectives)] = &lanes_[&group];
+  }
   auto& lanes = lanes_[&group].by_source;
   for (std::uint32_t source = 0; source < group.size(); ++source) {
     lanes.push_back(std::make_unique<Lane>(*this, group, source));
@@ -154,9 +174,10 @@ bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
 
 void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
                           bool& done) {
-  if (!send_envelope_now(group, to, {.is_short = 1}, bytes)) {
+  const auto place = static_cast<std::int32_t>(lanes_of(group)->by_source[to]->sent_plain);
+  if (!send_envelope_now(group, to, {.tag = place, .is_short = 1}, bytes)) {
     const Buffer whole{const_cast<std::byte*>(bytes.data()), bytes.size(), &plain_bytes()};
-    post_envelope(group, to, {.is_short = 1, .bytes = bytes.size()}, &whole);
+    post_envelope(group, to, {.tag = place, .is_short = 1, .bytes = bytes.size()}, &whole);
   }
   done = true;
 }
@@ -164,33 +185,59 @@ void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const 
 void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into,
                              bool& done) {
   Lane& lane = *lanes_of(group)->by_source[from];
-  lane.wanted.push_back({into, &done});
-  if (lane.early.empty()) return;
-  const std::vector<std::byte> content = std::move(lane.early.front());
+  lane.wanted.push_back({into, &done, lane.wanted_plain});
+  if (lane.early.empty()) {
+    // It would have come before the plain one.
+    if (!lane.early_plain.empty()) {
+      refuse_count(lane.sender(), lane.early_plain.front(), into.size());
+    }
+    return;
+  }
+  const Lane::Early first = std::move(lane.early.front());
   lane.early.pop_front();
-  take_short(lane, content);
+  take_short(lane, first.place, first.content);
 }
 
-void Transfer::refuse_count(NodeId sender, std::size_t came, std::size_t expected) {
+void Transfer::refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected) {
+  if (failure_) return;
+  has_arrived_ = true;  // nothing else may end a wait
   failure_ = Error{ErrorCode::invalid_argument,
                    fmt::format("rank {} sent {} bytes in a collective operation in which this "
                                "rank expects {}; use the same counts and operations everywhere",
                                sender.value(), came, expected)};
 }
 
-void Transfer::take_short(Lane& lane, std::span<const std::byte> content) {
+void Transfer::take_short(Lane& lane, std::uint32_t place, std::span<const std::byte> content) {
   if (failure_) return;  // the receive may be gone
   if (lane.wanted.empty()) {
-    lane.early.emplace_back(content.begin(), content.end());
+    // It arrived before the plain messages that it follows, or instead of the last one.
+    const std::uint32_t missing = (place - lane.wanted_plain) & most_places;
+    if (missing > most_places / 2) {
+      return refuse_count(lane.sender(), content.size(), lane.last_wanted_plain);
+    }
+    lane.early.push_back({{content.begin(), content.end()}, place});
     return;
   }
   const Lane::Wanted wanted = lane.wanted.front();
   lane.wanted.pop_front();
-  if (content.size() != wanted.into.size()) {
+  if (content.size() != wanted.into.size() || place != wanted.place) {
     return refuse_count(lane.sender(), content.size(), wanted.into.size());
   }
   copy_bytes(wanted.into.data(), content.data(), content.size());
   *wanted.done = true;
+}
+
+// Both ends take the messages of a pair in one order: one that arrives before the short message
+// that this process waits for is there instead of it.
+void Transfer::on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) {
+  if (flow.type != message::MessageType::collective || flow.tag != Tag(0)) return;
+  const auto found = collective_lanes_.find(flow.generation);
+  if (found == collective_lanes_.end()) return;
+  for (const auto& lane : found->second->by_source) {
+    if (lane->sender() != from) continue;
+    lane->early_plain.push_back(bytes);
+    if (!lane->wanted.empty()) refuse_count(from, bytes, lane->wanted.front().into.size());
+  }
 }
 
 void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,
@@ -302,7 +349,9 @@ void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
                         content.size() == (header.has_body == 1 ? 0 : header.bytes);
   if (!is_sound) return refuse(lane, all.size());
-  if (header.is_short != 0) return take_short(lane, content);
+  if (header.is_short != 0) {
+    return take_short(lane, static_cast<std::uint32_t>(header.tag), content);
+  }
   ++counts_.messages;
   counts_.bytes += header.bytes;
   const Arrived message{&lane.group(), lane.source(), header, content};
@@ -406,6 +455,10 @@ void Transfer::cancel(Request& request) {
 void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
                           std::span<const std::byte> bytes, bool& done) {
   const message::FlowKey key = flow(group, Purpose::collectives, tag);
+  if (Lanes* const lanes = tag == 0 ? lanes_of(group) : nullptr) {
+    Lane& lane = *lanes->by_source[to];
+    lane.sent_plain = (lane.sent_plain + 1) & most_places;
+  }
   if (messenger_.send_now(group.members[to], key, {}, bytes)) {
     done = true;
     return;
@@ -415,6 +468,15 @@ void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag
 
 void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
                              std::span<std::byte> into, bool& done) {
+  if (Lanes* const lanes = tag == 0 ? lanes_of(group) : nullptr) {
+    Lane& lane = *lanes->by_source[from];
+    if (!lane.early.empty() && lane.early.front().place == lane.wanted_plain) {
+      return refuse_count(lane.sender(), lane.early.front().content.size(), into.size());
+    }
+    if (!lane.early_plain.empty()) lane.early_plain.pop_front();
+    lane.wanted_plain = (lane.wanted_plain + 1) & most_places;
+    lane.last_wanted_plain = into.size();
+  }
   const Operation operation =
       messenger_.start_receive(group.members[from], flow(group, Purpose::collectives, tag), into);
   watch(operation, {.flag = &done, .sender = group.members[from], .expected = into.size()});
@@ -456,7 +518,12 @@ bool Transfer::take_what_is_done() {
     operations_.pop_back();
     watched_.pop_back();
     took = true;
+    const auto excess = what.flag != nullptr ? messenger_.excess(operation) : std::nullopt;
     const auto bytes = messenger_.wait(operation);
+    if (excess) {
+      refuse_count(what.sender, *excess, what.expected);
+      break;
+    }
     if (!bytes) {
       failure_ = bytes.error();
       break;

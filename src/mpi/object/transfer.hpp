@@ -82,7 +82,7 @@ class Task {
 
 /// All point-to-point messages of a process, and the requests for them. Errors of the message
 /// layer end the process's part in the job: after one, only `failure` may be called. One thread.
-class Transfer {
+class Transfer final : private message::EarlyWatch {
  public:
   explicit Transfer(Messenger& messenger);
   ~Transfer();
@@ -124,7 +124,8 @@ class Transfer {
 
   /// Messages of collective operations of which one at a time is under way: at most `longest_short`
   /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
-  /// exactly the size of the message.
+  /// exactly the size of the message, and both ends of a pair take such messages and plain ones of
+  /// tag 0 in one order: a message that breaks this rule is a failure.
   std::size_t longest_short() const { return std::min(most_short, inline_limit_); }
   /// False: the group has none, and uses plain ones.
   bool has_short(const Group& group) { return lanes_of(group) != nullptr; }
@@ -188,7 +189,9 @@ class Transfer {
     std::int32_t tag = 0;
     std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
     std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
-    std::uint8_t is_short = 0;     // of a collective operation: nothing else but `bytes` counts
+    // Of a collective operation: nothing else counts but `bytes`, and `tag`, which is the number of
+    // plain messages before it (Lane::Places).
+    std::uint8_t is_short = 0;
     std::uint8_t reserved = 0;
     std::uint64_t bytes = 0;
   };
@@ -223,7 +226,8 @@ class Transfer {
     bool by_tasks = false;
   };
   std::unordered_map<const Group*, Lanes> lanes_;
-  const Group* latest_group_ = nullptr;  // whose lanes were looked for
+  std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
+  const Group* latest_group_ = nullptr;                      // whose lanes were looked for
   Lanes* latest_lanes_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_slots_;
@@ -250,12 +254,13 @@ class Transfer {
   void look_at_fabric();
   void arrive(Lane& lane, std::span<const std::byte> all);
   void refuse(const Lane& lane, std::size_t bytes);
-  void refuse_count(NodeId sender, std::size_t came, std::size_t expected);
+  void refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected);
+  void on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) override;
   Lanes* lanes_of(const Group& group) {
     return latest_group_ == &group ? latest_lanes_ : find_lanes(group);
   }
   Lanes* find_lanes(const Group& group);
-  void take_short(Lane& lane, std::span<const std::byte> content);
+  void take_short(Lane& lane, std::uint32_t place, std::span<const std::byte> content);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
   void take_matched();

@@ -254,6 +254,78 @@ TEST(transfer, a_short_message_that_is_longer_than_its_receive_is_an_error) {
   EXPECT_NE(pair[1].failure()->message.find("sent 9 bytes in a collective"), std::string::npos);
 }
 
+/// Sends and receives a message of a collective operation as plans do: by its size.
+void send_collective(Pair& pair, std::span<const std::byte> bytes, bool& done) {
+  if (bytes.size() <= pair[0].longest_short()) {
+    pair[0].send_short(pair.group(0), 1, bytes, done);
+  } else {
+    pair[0].send_plain(pair.group(0), 1, 0, bytes, done);
+  }
+}
+
+void receive_collective(Pair& pair, std::span<std::byte> into, bool& done) {
+  if (into.size() <= pair[1].longest_short()) {
+    pair[1].receive_short(pair.group(1), 0, into, done);
+  } else {
+    pair[1].receive_plain(pair.group(1), 0, 0, into, done);
+  }
+}
+
+TEST(transfer, a_message_of_a_collective_of_another_size_than_its_receive_is_an_error) {
+  constexpr std::array<std::size_t, 6> sizes{0, 40, 4000, 5000, large, 2 * large};
+  for (const std::size_t sent_bytes : sizes) {
+    for (const std::size_t wanted_bytes : sizes) {
+      for (const bool expected : {false, true}) {
+        if (sent_bytes == wanted_bytes) continue;
+        Pair pair;
+        const std::vector<std::byte> out(sent_bytes);
+        std::vector<std::byte> in(wanted_bytes);
+        bool sent = false, received = false;
+        if (expected) receive_collective(pair, in, received);
+        pair.turn();
+        send_collective(pair, out, sent);
+        pair.turn();
+        if (!expected) receive_collective(pair, in, received);
+        pair.turn();
+        ASSERT_TRUE(pair[1].failure()) << sent_bytes << ' ' << wanted_bytes << ' ' << expected;
+        EXPECT_EQ(pair[1].failure()->message,
+                  fmt::format("rank 0 sent {} bytes in a collective operation in which this rank "
+                              "expects {}; use the same counts and operations everywhere",
+                              sent_bytes, wanted_bytes))
+            << expected;
+      }
+    }
+  }
+}
+
+TEST(transfer, short_and_plain_messages_of_collectives_come_in_any_order_of_sizes) {
+  Rng rng(11);
+  Pair pair;
+  constexpr std::size_t messages = 200;
+  std::vector<std::vector<std::byte>> out, in;
+  for (std::size_t i = 0; i < messages; ++i) {
+    const std::size_t size = std::array{std::size_t{40}, std::size_t{4000}, large}[rng.below(3)];
+    out.emplace_back(size, static_cast<std::byte>(i));
+    in.emplace_back(size);
+  }
+  std::array<bool, messages> sent{}, received{};
+  std::size_t sends = 0, receives = 0;
+  while (sends < messages || receives < messages) {
+    if (sends < messages && rng.below(2) == 0) {
+      send_collective(pair, out[sends], sent[sends]);
+      ++sends;
+    } else if (receives < messages) {
+      receive_collective(pair, in[receives], received[receives]);
+      ++receives;
+    }
+    if (rng.below(4) == 0) pair.turn(1);
+  }
+  pair.turn(200);
+  EXPECT_FALSE(pair[1].failure()) << pair[1].failure()->message;
+  EXPECT_TRUE(std::all_of(received.begin(), received.end(), [](bool done) { return done; }));
+  EXPECT_EQ(in, out);
+}
+
 TEST(transfer, groups_in_which_tasks_send_have_no_short_messages) {
   Group other = world_group(2, NodeId(0));
   other.generation = Generation(77);

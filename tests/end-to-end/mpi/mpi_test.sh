@@ -33,14 +33,31 @@ grep -q 'MPI_T_cvar_read: weft does not have it yet; docs/mpi.md' "$dir/out" ||
 # One line for each wrong call, and no signal.
 refused() {
   code=0
-  timeout 60 "$weft" run -n 2 -- "$programs"/mpi_refused "$1" >"$dir/out" 2>&1 || code=$?
+  # shellcheck disable=SC2086
+  timeout 60 "$weft" run -n 2 -- "$programs"/mpi_refused $1 >"$dir/out" 2>&1 || code=$?
   ((code == 1)) || fail "$1 ends with $code: $(cat "$dir/out")"
   grep -q -- "$2" "$dir/out" || fail "$1 is explained by '$(cat "$dir/out")'"
 }
 refused put-far "MPI_Put: bytes 18446744073709551616 to .* are outside of the 16 bytes"
 refused put-longer "MPI_Put: the origin has 16 bytes, and the target 8"
 refused accumulate-shorter "MPI_Accumulate: the origin has 8 bytes, and the target 16"
-refused broadcast-longer "rank 0 sent 0 bytes in a collective operation in which this rank expects 40"
+# Members of a collective operation that disagree about its size, on both sides of the limit of short messages.
+for counts in "10 5" "10 1000" "1000 10" "1000 900" "900 1000" "10 100000" "100000 10" "90000 100000"; do
+  read -r first second <<<"$counts"
+  for to_others in bcast:MPI_Bcast scatter:MPI_Scatter ibcast:MPI_Wait; do
+    refused "${to_others%:*} $counts" \
+      "rank 1: ${to_others#*:}: rank 0 sent $((4 * first)) bytes in a collective operation in which this rank expects $((4 * second)); use"
+  done
+  for to_root in reduce:MPI_Reduce gather:MPI_Gather; do
+    refused "${to_root%:*} $counts" \
+      "rank 0: ${to_root#*:}: rank 1 sent $((4 * second)) bytes in a collective operation in which this rank expects $((4 * first)); use"
+  done
+  for to_all in allreduce:MPI_Allreduce allgather:MPI_Allgather alltoallv:MPI_Alltoallv scan:MPI_Scan; do
+    refused "${to_all%:*} $counts" \
+      "rank [01]: ${to_all#*:}: rank [01] sent [0-9]* bytes in a collective operation in which this rank expects [0-9]*; use"
+  done
+done
+refused "mixed 0 100000" "rank 0: MPI_Allreduce: rank 1 sent 0 bytes in a collective operation in which this rank expects 400000; use"
 refused abort "MPI_Abort with code 256"
 grep -q 'ended with code 1$' "$dir/out" || fail "an abort is told as '$(cat "$dir/out")'"
 refused join "MPI_Comm_join: the socket [0-9]* broke"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls that a program gets wrong: each ends the job with one line.
 //   refused CASE
+//   refused OPERATION COUNT0 COUNT1     a collective operation, with these counts in rank 0 and 1
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
@@ -43,6 +44,30 @@ static void send_too_much(int rank) {
   MPI_Send(&rank, INT_MAX, rows, 1 - rank, 0, MPI_COMM_WORLD);
 }
 
+static void collective(const char* what, int count) {
+  const MPI_Comm all = MPI_COMM_WORLD;
+  int* const in = calloc(1 << 19, sizeof(int));
+  int* const out = calloc(1 << 19, sizeof(int));
+  const int counts[2] = {count, count}, offsets[2] = {0, count};
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (is(what, "bcast")) MPI_Bcast(in, count, MPI_INT, 0, all);
+  if (is(what, "reduce")) MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, all);
+  if (is(what, "allreduce")) MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, all);
+  if (is(what, "gather")) MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, 0, all);
+  if (is(what, "scatter")) MPI_Scatter(in, count, MPI_INT, out, count, MPI_INT, 0, all);
+  if (is(what, "allgather")) MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, all);
+  if (is(what, "scan")) MPI_Scan(in, out, count, MPI_INT, MPI_SUM, all);
+  if (is(what, "ibcast")) MPI_Ibcast(in, count, MPI_INT, 0, all, &request);
+  if (is(what, "alltoallv")) {
+    MPI_Alltoallv(in, counts, offsets, MPI_INT, out, counts, offsets, MPI_INT, all);
+  }
+  // Another operation in each rank.
+  if (is(what, "mixed") && count > 0) MPI_Bcast(in, count, MPI_INT, 0, all);
+  if (is(what, "mixed") && count == 0) MPI_Allreduce(in, out, 100000, MPI_INT, MPI_SUM, all);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Barrier(all);
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "";
   MPI_Request none = MPI_REQUEST_NULL, receive;
@@ -51,11 +76,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   access_window(what, rank);
-  if (is(what, "broadcast-longer")) {
-    int numbers[1000] = {0};
-    MPI_Bcast(numbers, rank == 0 ? 1000 : 10, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
+  if (argc > 3) collective(what, atoi(argv[2 + rank]));
   if (is(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 256);
   if (is(what, "join")) join_broken_socket();
   if (is(what, "send-too-much")) send_too_much(rank);
