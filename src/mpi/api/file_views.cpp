@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on I/O: views of files, positions in them, and the pointer that processes share.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,35 +36,7 @@ std::uint64_t FileView::bytes_before(std::int64_t place) const {
   return bytes;
 }
 
-FileLock::FileLock(int descriptor, bool writes, bool is_wanted)
-    : descriptor_(is_wanted ? descriptor : -1) {
-  if (descriptor_ < 0) return;
-  struct flock whole {};
-  whole.l_type = writes ? F_WRLCK : F_RDLCK;
-  whole.l_whence = SEEK_SET;
-  // Best effort on file systems without locks.
-  (void)::fcntl(descriptor_, F_OFD_SETLKW, &whole);
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ < 0) return;
-  struct flock whole {};
-  whole.l_type = F_UNLCK;
-  whole.l_whence = SEEK_SET;
-  (void)::fcntl(descriptor_, F_OFD_SETLK, &whole);
-}
-
 namespace {
-
-bool open_shared(FileObject& file) {
-  if (file.shared_descriptor >= 0) return true;
-  file.shared_descriptor = ::open(file.shared_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  return file.shared_descriptor >= 0;
-}
-
-bool write_shared_value(const FileObject& file, std::int64_t value) {
-  return ::pwrite(file.shared_descriptor, &value, sizeof value, 0) == sizeof value;
-}
 
 /// A handle of this file's own; a predefined one as it is.
 int keep_type(MPI_Datatype type, MPI_Datatype& kept) {
@@ -105,7 +75,7 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
                      fmt::format("'{}' is no representation; use native", name));
   }
   if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
-    const std::int64_t now = add_to_shared(file, 0);
+    const std::int64_t now = get_shared(file);
     displacement = file.view.place_of(static_cast<std::uint64_t>(now) * file.view.element_bytes);
   }
   // A tile of no elements is that of a process that has no part of the file.
@@ -126,29 +96,37 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
   return MPI_SUCCESS;
 }
 
+// The lock ends after the outcome is recorded: letting a waiting process go on may cost this one
+// its processor. A process that is killed between the change and the record makes the same move in
+// its next life, which then learns what it gave.
+template <class Act>
+std::int64_t move_shared(FileObject& file, Act&& act) {
+  std::optional<FileLock> lock;
+  const bool may_repeat = library().questions != nullptr && library().questions->is_recorded();
+  int rank = 0;
+  (void)MPI_Comm_rank(file.comm, &rank);
+  const SharedPointer::Move move{static_cast<std::uint32_t>(rank),
+                                 may_repeat ? ++file.shared_moves : 0};
+  return once([&] { return act(file.shared, move, lock); });
+}
+
 }  // namespace
 
-// The lock ends after the outcome is recorded: letting a waiting process go on may cost this one
-// its processor, and a kill between the change and the record would leave a gap in the file.
 std::int64_t add_to_shared(FileObject& file, std::int64_t elements) {
-  if (!open_shared(file)) return -1;
-  std::optional<FileLock> lock;
-  return once([&]() -> std::int64_t {
-    lock.emplace(file.shared_descriptor, true);
-    std::int64_t value = 0;
-    if (::pread(file.shared_descriptor, &value, sizeof value, 0) < 0) return -1;
-    if (elements != 0 && !write_shared_value(file, value + elements)) return -1;
-    return value;
+  return move_shared(file, [&](SharedPointer& pointer, const auto& move, auto& lock) {
+    return pointer.add(elements, move, lock);
   });
 }
 
-bool set_shared(FileObject& file, std::int64_t element) {
-  if (!open_shared(file)) return false;
+std::int64_t get_shared(FileObject& file) {
   std::optional<FileLock> lock;
-  return once([&] {
-           lock.emplace(file.shared_descriptor, true);
-           return write_shared_value(file, element) ? 0 : -1;
-         }) == 0;
+  return once([&] { return file.shared.get(lock); });
+}
+
+bool set_shared(FileObject& file, std::int64_t element) {
+  return move_shared(file, [&](SharedPointer& pointer, const auto& move, auto& lock) {
+           return pointer.set(element, move, lock);
+         }) >= 0;
 }
 
 }  // namespace weft::mpi
@@ -166,7 +144,7 @@ int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype ele
   if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   int rank = 0;
   (void)MPI_Comm_rank(call->comm, &rank);
-  const auto is_used = [&] { return ::access(call->shared_path.c_str(), F_OK); };
+  const auto is_used = [&] { return ::access(call->shared.path().c_str(), F_OK); };
   if (rank == 0 && once(is_used) == 0) (void)set_shared(*call, 0);
   if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   return failed;
@@ -222,7 +200,7 @@ int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
   (void)MPI_Comm_rank(call->comm, &rank);
   std::int64_t target = 0;
   if (rank == 0) {
-    const std::int64_t now = add_to_shared(*call, 0);
+    const std::int64_t now = get_shared(*call);
     target = now < 0 ? -1 : target_of(*call, now, offset, whence);
     if (target >= 0 && !set_shared(*call, target)) target = -1;
   }
@@ -231,12 +209,12 @@ int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
   if (target >= 0) return MPI_SUCCESS;
   return call.fail(MPI_ERR_ARG,
                    fmt::format("offset {} leads before the view, or {} cannot be written", offset,
-                               call->shared_path));
+                               call->shared.path()));
 }
 
 int MPI_File_get_position_shared(MPI_File handle, MPI_Offset* offset) {
   const FileCall call("MPI_File_get_position_shared", handle);
   if (!call) return call.error;
-  *offset = add_to_shared(*call, 0);
+  *offset = get_shared(*call);
   return *offset >= 0 ? MPI_SUCCESS : call.fail_errno("its shared pointer cannot be read");
 }

@@ -51,7 +51,7 @@ int system_flags(int mode, bool is_first) {
   return flags | O_CLOEXEC;
 }
 
-/// Beside the file, different for each time that a job opens it.
+/// Beside the file, hidden, different for each time that a job opens it.
 std::string shared_path_of(const std::string& path, Generation generation) {
   const std::size_t slash = path.rfind('/');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
@@ -66,7 +66,7 @@ int open_own(FileObject& file, bool is_first) {
   };
   const int flags = system_flags(file.mode, is_first);
   const auto error = static_cast<int>(once([&] {
-    if (is_first) ::unlink(file.shared_path.c_str());  // of a job that did not close it
+    if (is_first) ::unlink(file.shared.path().c_str());  // of a job that did not close it
     return open(flags);
   }));
   if (error != MPI_SUCCESS || file.descriptor >= 0) return error;
@@ -93,8 +93,8 @@ int open_everywhere(FileObject& file, std::uint32_t rank) {
 
 void release(FileObject& file) {
   if (file.descriptor >= 0) ::close(file.descriptor);
-  if (file.shared_descriptor >= 0) ::close(file.shared_descriptor);
-  file.descriptor = file.shared_descriptor = -1;
+  file.descriptor = -1;
+  file.shared.close();
   if (file.comm != MPI_COMM_NULL) (void)MPI_Comm_free(&file.comm);
   if (file.info != MPI_INFO_NULL) (void)MPI_Info_free(&file.info);
 }
@@ -127,7 +127,6 @@ int change_once(const FileCall& call, const char* what, Change&& change) {
 
 FileObject::~FileObject() {
   if (descriptor >= 0) ::close(descriptor);
-  if (shared_descriptor >= 0) ::close(shared_descriptor);
 }
 
 int FileObject::fail(const Call& call, int error, const std::string& what) const {
@@ -209,7 +208,7 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   if (error == MPI_SUCCESS) error = MPI_Comm_dup(comm, &file->comm);
   if (error != MPI_SUCCESS) return error;
   const Group& group = call.communicator(file->comm, error)->group;
-  file->shared_path = shared_path_of(file->path, group.generation);
+  file->shared.set_path(shared_path_of(file->path, group.generation));
   if ((error = open_everywhere(*file, group.rank)) != MPI_SUCCESS) {
     release(*file);
     return no_file().fail(call, error, fmt::format("{} cannot be opened", path));
@@ -230,7 +229,7 @@ int MPI_File_close(MPI_File* handle) {
   if (!call) return call.error;
   if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   const auto clean_up = [&] {
-    ::unlink(call->shared_path.c_str());
+    ::unlink(call->shared.path().c_str());
     if ((call->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(call->path.c_str());
     return 0;
   };

@@ -11,6 +11,7 @@
 #include "mpi/api/errors.hpp"
 #include "mpi/api/file_hints.hpp"
 #include "mpi/api/object_call.hpp"
+#include "mpi/object/shared_pointer.hpp"
 
 namespace weft::mpi {
 
@@ -44,8 +45,8 @@ struct FileObject {
   std::optional<Status> begun;    ///< of a split collective access
   std::shared_ptr<ErrorHandler> handler;
   bool returns_errors = true;
-  std::string shared_path;     ///< of the file with the shared pointer
-  int shared_descriptor = -1;  ///< of that file; −1: not used yet
+  SharedPointer shared;            ///< the content of a small file beside the file
+  std::uint64_t shared_moves = 0;  ///< by this process, where it may have other lives
 
   ~FileObject();
   int fail(const Call& call, int error, const std::string& what) const;
@@ -70,22 +71,12 @@ std::int64_t once(Act&& act) {
 /// Its size when it was asked first; −1: an error of the system.
 std::int64_t told_size(const FileObject& file);
 
-/// The shared pointer is the content of a small file beside the file, whose name begins with a dot.
-/// Adds elements to it and returns its value before that; −1: an error of the system.
+/// Adds elements to the shared pointer and returns its value before that; −1: an error of the
+/// system.
 std::int64_t add_to_shared(FileObject& file, std::int64_t elements);
+/// Returns its value, likewise.
+std::int64_t get_shared(FileObject& file);
 /// Sets it. False: an error of the system.
 bool set_shared(FileObject& file, std::int64_t element);
-
-/// A lock of the whole file between processes, while it lives.
-class FileLock {
- public:
-  FileLock(int descriptor, bool writes, bool is_wanted = true);
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-  ~FileLock();
-
- private:
-  int descriptor_;
-};
 
 }  // namespace weft::mpi

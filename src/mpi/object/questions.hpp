@@ -58,6 +58,8 @@ class Questions {
   /// the same, and does not do it again.
   template <class Act>
   std::int64_t once(Act&& act);
+  /// Outcomes are recorded or replayed: this process may have other lives.
+  bool is_recorded() { return log() != nullptr; }
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`
