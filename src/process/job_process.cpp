@@ -390,7 +390,11 @@ void JobProcess::fail_for_good(const std::string& why) {
 }
 
 Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
-  if (!outcomes_.is_open()) return nullptr;
+  if (!outcomes_.is_there()) return nullptr;
+  if (auto mapped = outcomes_.map(); !mapped) {
+    return Error{mapped.error().code,
+                 fmt::format("rank {}: {}", job_.self.value(), mapped.error().message)};
+  }
   link_->tell(launch_message::repeats, "");
   outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.bytes());
   switch (outcome_log_->trouble()) {
@@ -414,7 +418,7 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
 
 // The lives of a job's file are counted by its processes, whoever starts them.
 bool JobProcess::has_lost_outcomes() const {
-  return outcomes_.is_open() && job_.file.empty() && outcomes_.lives() < job_.incarnation.value();
+  return outcomes_.is_there() && job_.file.empty() && outcomes_.lives() < job_.incarnation.value();
 }
 
 }  // namespace weft

@@ -38,6 +38,15 @@ Error no_memory(const char* what) {
           fmt::format("cannot {} the log of a process's outcomes: {}", what, std::strerror(errno))};
 }
 
+Error no_room(std::uint64_t length) {
+  const int error = errno;
+  return {ErrorCode::exhausted,
+          fmt::format("the log of outcomes cannot be mapped with its limit, {}={}: {}; set {} to "
+                      "less, or raise the process's limit of memory (ulimit -v)",
+                      outcomes_limit_variable, to_text(ByteCount(length)), std::strerror(error),
+                      outcomes_limit_variable)};
+}
+
 }  // namespace
 
 Result<void> HeldOutcomes::begin_life() {
@@ -53,37 +62,47 @@ Result<void> HeldOutcomes::begin_life() {
 }
 
 Result<OutcomeMemory> OutcomeMemory::take() {
-  const char* text = std::getenv(outcomes_variable);
-  if (text == nullptr) return OutcomeMemory();
-  const Descriptor file(std::atoi(text));
-  const std::string shown = text;
-  ::unsetenv(outcomes_variable);
-  auto limit = limit_of_environment();
-  if (!limit) return std::move(limit).error();
-  // Pages that nobody writes take no memory. A later life never has less than an earlier one.
-  const off_t size = file.get() > 2 ? ::lseek(file.get(), 0, SEEK_END) : -1;
-  const std::uint64_t length = std::max(limit->value(), static_cast<std::uint64_t>(size));
-  if (size < 0 || ::ftruncate(file.get(), static_cast<off_t>(length)) != 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}='{}' is no log of {}; start the program by `weft run`",
-                             outcomes_variable, shown, to_text(*limit))};
-  }
-  void* const base =
-      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.get(), 0);
-  if (base == MAP_FAILED) return no_memory("map");
   OutcomeMemory memory;
-  memory.bytes_ = {static_cast<std::byte*>(base), length};
+  const char* text = std::getenv(outcomes_variable);
+  if (text == nullptr) return memory;
+  const std::string shown = text;
+  const int number = std::atoi(text);
+  ::unsetenv(outcomes_variable);
+  // Not for this process's children.
+  if (number <= 2 || ::fcntl(number, F_SETFD, FD_CLOEXEC) != 0 ||
+      ::lseek(number, 0, SEEK_END) < 0) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}='{}' is no log of outcomes; start the program by `weft run`",
+                             outcomes_variable, shown)};
+  }
+  memory.file_ = Descriptor(number);
   return memory;
 }
 
+Result<void> OutcomeMemory::map() {
+  auto limit = limit_of_environment();
+  if (!limit) return std::move(limit).error();
+  // Pages that nobody writes take no memory. A later life never has less than an earlier one.
+  const off_t size = ::lseek(file_.get(), 0, SEEK_END);
+  const std::uint64_t length = std::max(limit->value(), static_cast<std::uint64_t>(size));
+  if (::ftruncate(file_.get(), static_cast<off_t>(length)) != 0) return no_room(length);
+  void* const base =
+      ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  if (base == MAP_FAILED) return no_room(length);
+  bytes_ = {static_cast<std::byte*>(base), length};
+  file_ = {};
+  return {};
+}
+
 OutcomeMemory::~OutcomeMemory() {
-  if (is_open()) ::munmap(bytes_.data(), bytes_.size());
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
 }
 
 OutcomeMemory::OutcomeMemory(OutcomeMemory&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, {})) {}
+    : file_(std::move(other.file_)), bytes_(std::exchange(other.bytes_, {})) {}
 
 OutcomeMemory& OutcomeMemory::operator=(OutcomeMemory&& other) noexcept {
+  std::swap(file_, other.file_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }

@@ -32,7 +32,7 @@ class HeldOutcomes {
   std::uint64_t lives_ = 0;
 };
 
-/// The process's side: maps it. One thread.
+/// The process's side. One thread.
 class OutcomeMemory {
  public:
   /// Takes over the descriptor that the environment names, and takes it out of the environment.
@@ -43,13 +43,17 @@ class OutcomeMemory {
   OutcomeMemory(OutcomeMemory&& other) noexcept;
   OutcomeMemory& operator=(OutcomeMemory&& other) noexcept;
 
-  bool is_open() const { return !bytes_.empty(); }
+  /// There is a memory, mapped or not.
+  bool is_there() const { return file_.open() || !bytes_.empty(); }
+  /// Maps it, which is there. Errors as of `take`.
+  Result<void> map();
   std::span<std::byte> bytes() const { return bytes_; }
-  /// Returns how many lives of the process were given the memory: less than it has had when those
-  /// before had another, which is lost.
+  /// Returns how many lives of the process were given the mapped memory: less than it has had when
+  /// those before had another, which is lost.
   std::uint64_t lives() const;
 
  private:
+  Descriptor file_;  // until it is mapped
   std::span<std::byte> bytes_;
 };
 

@@ -127,6 +127,16 @@ grep -q 'rank 0: MPI_Win_allocate: a process cannot be started anew after it has
 got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exposed") || fail "a window ends with $?"
 [[ $got == "sum 3660" ]] || fail "with a window it prints '$got'"
 
+# One line for a log of outcomes that has no room, also where each life would meet the same.
+code=0
+# shellcheck disable=SC2016
+WEFT_OUTCOMES_LIMIT=4GiB "$weft" run -n 2 --restart on-failure -- \
+  sh -c 'ulimit -v 2000000 && exec "$0" 2' "$programs"/mpi_exchange >"$dir/out" 2>"$dir/err" || code=$?
+((code != 0)) || fail "a log without room ends well: $(cat "$dir/out" "$dir/err")"
+grep -q 'rank [01]: the log of outcomes cannot be mapped with its limit, WEFT_OUTCOMES_LIMIT=4 GiB: .*; set WEFT_OUTCOMES_LIMIT to less' \
+  "$dir/err" || fail "a log without room is explained by '$(cat "$dir/err")'"
+(($(wc -l <"$dir/err") == 1)) || fail "a log without room takes more than a line: $(cat "$dir/err")"
+
 # What a script has started ends with it.
 # shellcheck disable=SC2016
 "$weft" run -n 1 -- sh -c 'sleep 1000 & echo $! >"$0.new" && mv "$0.new" "$0"; wait' "$dir/started" &
