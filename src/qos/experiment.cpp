@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "qos/calibration.hpp"
+#include "qos/run_tracks.hpp"
 #include "qos/track.hpp"
 #include "sim/topology/builders.hpp"
 
@@ -31,10 +32,6 @@ class Progress {
     ++done_;
     if (tell_ && !tell_(done_, all_)) stopped_ = true;
     return !stopped_;
-  }
-  void stop() {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
   }
 
  private:
@@ -81,19 +78,21 @@ void run_at_once(std::size_t count, unsigned threads,
   for (std::thread& thread : others) thread.join();
 }
 
-/// Runs all tracks. The first error that is no cancellation, else that.
-Result<void> run_all(const std::vector<Track*>& tracks, unsigned threads, Progress& progress) {
-  std::vector<Result<void>> done(tracks.size());
-  run_at_once(tracks.size(), threads, [&](std::size_t i) {
-    done[i] = tracks[i]->run([&] { return progress.add(); });
-    if (!done[i]) progress.stop();
-  });
-  Result<void> worst;
-  for (const Result<void>& result : done) {
-    if (result.ok()) continue;
-    if (worst.ok() || worst.error().code == ErrorCode::cancelled) worst = result;
+/// Runs tracks from their beginning, or from the end of the windows that the directory keeps.
+Result<void> run_all(const ExperimentOptions& options, const std::vector<Track*>& tracks,
+                     const std::function<bool()>& go_on) {
+  for (Track* track : tracks) {
+    std::unique_ptr<Controller> controller;
+    if (track->is_controlled()) {
+      auto made =
+          make_controller(options.controller, options.algorithm_1,
+                          options.scenario.seed * 1'000'003 + track->placement(), &track->twin());
+      if (!made) return std::move(made).error();
+      controller = std::move(made).value();
+    }
+    if (auto begun = track->begin(std::move(controller)); !begun) return begun;
   }
-  return worst;
+  return run_tracks(tracks, options.threads, go_on);
 }
 
 /// Runs this process's tracks; the first process then reads the others' windows from the directory.
@@ -106,12 +105,10 @@ Result<void> run_share(const ExperimentOptions& options,
     (i % share.processes == share.rank ? own : others).push_back(tracks[i].get());
   }
   Progress progress(tell, own.size() * std::uint64_t{options.iterations});
-  auto ran = run_all(own, options.threads, progress);
+  auto ran = run_all(options, own, [&] { return progress.add(); });
   if (share.agree) ran = share.agree(ran);
   if (!ran || share.rank > 0) return ran;
-  const ExperimentProgress nobody;
-  Progress silent(nobody, others.size() * std::uint64_t{options.iterations});
-  return run_all(others, options.threads, silent);
+  return run_all(options, others, [] { return true; });
 }
 
 std::uint64_t least(const std::vector<std::uint64_t>& iterations) {
@@ -173,16 +170,18 @@ Result<void> add_loads(const ExperimentOptions& options, const Placement& placem
   for (const Presence& p : placement.in_window(options.iterations - 1)) placed.push_back(p.placed);
   const Configuration& levels = outcome.placements[0].levels;
   NetworkLoads &before = outcome.on_default, &after = outcome.controlled;
-  const auto window = [&](const Configuration* configuration, NetworkLoads& loads) {
-    return run_window(options.scenario, placed, configuration, options.algorithm_1.levels,
-                      to_pico(options.period), &loads);
-  };
-  if (auto ran = window(nullptr, before); !ran) return std::move(ran).error();
   const bool changed = !levels.level_of.empty();
-  if (!changed) after = before;
-  if (changed) {
-    if (auto ran = window(&levels, after); !ran) return std::move(ran).error();
+  Result<void> ran[2];
+  run_at_once(changed ? 2 : 1, options.threads, [&](std::size_t i) {
+    const auto window =
+        run_window(options.scenario, placed, i == 0 ? nullptr : &levels, options.algorithm_1.levels,
+                   to_pico(options.period), i == 0 ? &before : &after);
+    if (!window) ran[i] = window.error();
+  });
+  for (Result<void>& window : ran) {
+    if (!window) return std::move(window);
   }
+  if (!changed) after = before;
   for (std::size_t place = 0; place < before.places.size(); ++place) {
     for (Level level = 0; level < options.algorithm_1.levels; ++level) {
       const double was = before.places[place].by_level[level];

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,7 +17,6 @@ namespace weft::qos {
 namespace {
 
 using Json = nlohmann::json;
-using Clock = std::chrono::steady_clock;
 
 constexpr double wait_unit = 10'000;
 /// Writing the file takes at most this share of the time.
@@ -63,7 +61,7 @@ Track::Track(const ExperimentOptions& options, const std::vector<jobs::WorkloadJ
 
 std::string Track::path() const {
   if (options_.directory.empty()) return {};
-  const std::string name = kind_ == Kind::on_default ? "default" : controller_;
+  const std::string name = kind_ == Kind::on_default ? "default" : std::string(controller_->name());
   return (std::filesystem::path(options_.directory) / fmt::format("{}-{}.json", name, index_))
       .string();
 }
@@ -83,8 +81,8 @@ std::string Track::fingerprint() const {
   }
   if (kind_ == Kind::controlled) {
     const Algorithm1Options& a = options_.algorithm_1;
-    text +=
-        fmt::format("{} {} {} {}\n", controller_, a.threshold, a.default_windows, a.largest_weight);
+    text += fmt::format("{} {} {} {}\n", controller_->name(), a.threshold, a.default_windows,
+                        a.largest_weight);
   }
   return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
 }
@@ -104,100 +102,111 @@ Result<void> Track::load() {
   }
   windows_ = std::move(kept).value();
   if (windows_.size() > options_.iterations) windows_.resize(options_.iterations);
+  saved_ = windows_.size();
   return {};
 }
 
-Result<void> Track::save() const {
+Result<void> Track::save() {
   const std::string file = path();
-  if (file.empty()) return {};
+  if (file.empty() || windows_.size() == saved_) return {};
   auto whole = WholeFile::create(file);
   if (!whole) return std::move(whole).error();
   if (auto written = whole->write(to_text(fingerprint(), windows_)); !written) return written;
+  saved_ = windows_.size();
   return whole->commit();
 }
 
-Result<void> Track::run(const std::function<bool()>& go_on) {
-  auto controller = make_controller(options_.controller, options_.algorithm_1,
-                                    options_.scenario.seed * 1'000'003 + index_, &twin_);
-  if (!controller) return std::move(controller).error();
-  controller_ = (*controller)->name();
-  if (auto loaded = load(); !loaded) return loaded;
-  auto next_save = Clock::now() + least_pause;
-  std::size_t saved = windows_.size();
-  Result<void> state;
-  for (std::uint32_t i = 0; state.ok() && i < options_.iterations; ++i) {
-    if (kind_ == Kind::controlled) {
-      state = control(**controller, i);
-    } else if (i == windows_.size()) {
-      auto window = simulate(placement_.in_window(i), nullptr);
-      if (window) windows_.push_back(*std::move(window));
-      if (!window) state = std::move(window).error();
-    }
-    if (!state) break;
-    if (!go_on())
-      state = Error{ErrorCode::cancelled, "the experiment was ended before it was done"};
-    if (windows_.size() == saved || Clock::now() < next_save) continue;
-    const auto begun = Clock::now();
-    if (auto written = save(); !written) return written;
-    saved = windows_.size();
-    next_save = Clock::now() + std::max<Clock::duration>(
-                                   least_pause, least_pause_by_write * (Clock::now() - begun));
-  }
-  if (windows_.size() == saved) return state;
-  if (auto written = save(); !written) return written;
-  return state;
+Result<void> Track::save_now_and_then() {
+  const auto begun = Clock::now();
+  if (begun < next_save_) return {};
+  auto saved = save();
+  const auto now = Clock::now();
+  next_save_ = now + std::max<Clock::duration>(least_pause, least_pause_by_write * (now - begun));
+  return saved;
 }
 
-/// The controller chooses the configuration, and gets the outcome.
-Result<void> Track::control(Controller& controller, std::uint32_t number) {
-  const auto present = placement_.in_window(number);
+Result<void> Track::begin(std::unique_ptr<Controller> controller) {
+  controller_ = std::move(controller);
+  if (auto loaded = load(); !loaded) return loaded;
+  next_save_ = Clock::now() + least_pause;
+  prepare();
+  return {};
+}
+
+bool Track::foresees(std::uint32_t window) const {
+  if (window >= options_.iterations) return false;
+  if (window == completed_ || kind_ == Kind::on_default) return true;
+  // Levels start anew where the mix of jobs changes.
+  return controller_->is_settled() &&
+         std::all_of(jobs_.begin(), jobs_.end(), [&](const jobs::WorkloadJob& job) {
+           return job.is_in(window) == job.is_in(completed_);
+         });
+}
+
+Result<void> Track::complete(KeptWindow window) {
+  windows_.push_back(std::move(window));
+  return complete_kept();
+}
+
+Result<void> Track::complete_kept() {
+  Result<void> state = control();
+  ++completed_;
+  if (!state) return state;
+  if (!is_done()) prepare();
+  return save_now_and_then();
+}
+
+/// The controller chooses the configuration of the next window.
+void Track::prepare() {
+  if (kind_ == Kind::on_default) return;
+  const auto present = placement_.in_window(completed_);
   twin_.set_jobs(present);
-  announce(controller, present);
-  last_levels_ = controller.configuration();
-  accepted_.push_back(accepted_before_ + controller.accepted());
-  if (number == windows_.size()) {
-    auto window = simulate(present, &controller.configuration());
-    if (!window) return std::move(window).error();
-    windows_.push_back(*std::move(window));
-  }
-  const KeptWindow& kept = windows_[number];
+  announce(present);
+  last_levels_ = controller_->configuration();
+  accepted_.push_back(accepted_before_ + controller_->accepted());
+}
+
+/// The controller gets the outcome of the window.
+Result<void> Track::control() {
+  if (kind_ == Kind::on_default) return {};
+  const KeptWindow& kept = windows_[completed_];
   std::vector<std::vector<double>> waited;
   for (const auto& job : kept.waited) {
     auto& shares = waited.emplace_back();
     for (const std::uint32_t units : job) shares.push_back(units / wait_unit);
   }
   std::vector<JobWindow> seen;
-  for (std::size_t j = 0; j < present.size(); ++j) {
+  for (std::size_t j = 0; j < kept.iterations.size(); ++j) {
     seen.push_back({.iterations = kept.iterations[j], .waited = waited[j]});
   }
-  controller.on_window(seen);
+  controller_->on_window(seen);
   if (!twin_.state()) return twin_.state();
-  const bool changed = controller.configuration() != last_levels_;
-  if (changed || !controller.is_settled()) settled_after_ = number + 1;
+  const bool changed = controller_->configuration() != last_levels_;
+  if (changed || !controller_->is_settled()) settled_after_ = completed_ + 1;
   return {};
 }
 
-void Track::announce(Controller& controller, const std::vector<Presence>& present) {
+void Track::announce(const std::vector<Presence>& present) {
   std::vector<std::uint32_t> now;
   for (const Presence& p : present) now.push_back(p.job);
   if (now == present_) return;
-  if (!present_.empty()) accepted_before_ += controller.accepted();
+  if (!present_.empty()) accepted_before_ += controller_->accepted();
   present_ = std::move(now);
   std::vector<JobFacts> facts;
   for (const Presence& p : present) {
     facts.push_back({.processes = jobs_[p.job].pattern.ranks,
                      .message_bytes = jobs_[p.job].pattern.message_bytes});
   }
-  controller.on_jobs(facts);
+  controller_->on_jobs(facts);
 }
 
-Result<KeptWindow> Track::simulate(const std::vector<Presence>& present,
-                                   const Configuration* configuration) {
+Result<KeptWindow> Track::simulate(std::uint32_t number, const Configuration& levels) {
+  const auto present = placement_.in_window(number);
   std::vector<PlacedJob> placed;
   for (const Presence& p : present) placed.push_back(p.placed);
   const PicoDuration period = to_pico(options_.period);
-  const auto seen =
-      run_window(options_.scenario, placed, configuration, options_.algorithm_1.levels, period);
+  const auto seen = run_window(options_.scenario, placed, is_controlled() ? &levels : nullptr,
+                               options_.algorithm_1.levels, period);
   if (!seen) return seen.error();
   KeptWindow window;
   for (const JobWork& job : *seen) {
@@ -217,23 +226,32 @@ Result<KeptWindow> Track::simulate(const std::vector<Presence>& present,
   return window;
 }
 
-/// Alone on its nodes a job does the same whenever its variant and its age are the same.
 Result<void> Track::add_isolated(const std::vector<Presence>& present, KeptWindow& window) {
-  const PicoDuration period = to_pico(options_.period);
   for (const Presence& p : present) {
-    const auto key = std::tuple{p.job, p.variant, p.placed.first_iteration};
-    auto known = isolated_.find(key);
-    if (known == isolated_.end()) {
-      const auto alone =
-          run_window(options_.scenario, {p.placed}, nullptr, options_.algorithm_1.levels, period);
-      if (!alone) return alone.error();
-      const std::uint64_t work = alone->front().work();
-      if (work == 0) return no_iteration(*p.placed.job, period);
-      known = isolated_.emplace(key, work).first;
-    }
-    window.isolated.push_back(known->second);
+    const auto work = isolated_work(p);
+    if (!work) return work.error();
+    window.isolated.push_back(*work);
   }
   return {};
+}
+
+/// Alone on its nodes a job does the same whenever its variant and its age are the same. Two
+/// threads that ask at once both simulate it, and find the same.
+Result<std::uint64_t> Track::isolated_work(const Presence& job) {
+  const PicoDuration period = to_pico(options_.period);
+  const auto key = std::tuple{job.job, job.variant, job.placed.first_iteration};
+  {
+    const std::lock_guard lock(isolated_mutex_);
+    if (const auto known = isolated_.find(key); known != isolated_.end()) return known->second;
+  }
+  const auto alone =
+      run_window(options_.scenario, {job.placed}, nullptr, options_.algorithm_1.levels, period);
+  if (!alone) return alone.error();
+  const std::uint64_t work = alone->front().work();
+  if (work == 0) return no_iteration(*job.placed.job, period);
+  const std::lock_guard lock(isolated_mutex_);
+  isolated_.emplace(key, work);
+  return work;
 }
 
 }  // namespace weft::qos
