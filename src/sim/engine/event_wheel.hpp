@@ -32,7 +32,16 @@ class EventWheel {
     const std::size_t at = index(slot);
     const std::uint32_t node = free_;
     free_ = next_[node];
-    events_[node] = event;
+    // Member by member: assigned as a whole, an event that a caller has in registers would be put
+    // together in memory first, and the processor would wait before it can read it there.
+    Event& to = events_[node];
+    to.time = event.time;
+    to.sequence = event.sequence;
+    to.source = event.source;
+    to.target = event.target;
+    to.kind = event.kind;
+    to.detail = event.detail;
+    to.payload = event.payload;
     next_[node] = heads_[at];
     heads_[at] = node;
     bits_[at / 64] |= std::uint64_t{1} << (at % 64);

@@ -18,6 +18,16 @@ std::uint32_t after(std::uint32_t level, std::uint16_t members) {
   return static_cast<std::uint32_t>(std::countr_zero(twice >> (level + 1)) + level + 1) & 15;
 }
 
+/// Member by member: assigned as a whole, they would be put together in memory first, and the
+/// processor would wait until it can read there what was written in smaller parts.
+void fill(CreditReturn& to, PicoInstant at, std::uint32_t bytes, std::uint32_t lane,
+          std::uint32_t next) {
+  to.at = at;
+  to.bytes = bytes;
+  to.lane = lane;
+  to.next = next;
+}
+
 /// Without a count of bits, which is a call on processors of unknown age.
 bool is_single(std::uint16_t members) {
   return members != 0 && (members & (members - 1)) == 0;
@@ -464,7 +474,7 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
   }
   if (!owns(t.peer)) [[unlikely]]
     return send_across(port, at, p);
-  const Arrival next(p, t.to_host ? std::nullopt : router_.foresee(t.peer, packet.route),
+  const Arrival next(p, t.to_host ? KnownHop() : router_.foresee(t.peer, packet.route),
                      facts_[lane_index].first);
   engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.value(),
                    t.peer_port.value(), next.payload());
@@ -519,7 +529,7 @@ void Network::add_return(Room& to, PicoInstant at, std::uint32_t bytes, std::uin
     while (returns_[returns_[before].next].at <= at) before = returns_[before].next;
   }
   const std::uint32_t r = returns_.take();
-  returns_[r] = {.at = at, .bytes = bytes, .lane = lane, .next = returns_[before].next};
+  fill(returns_[r], at, bytes, lane, returns_[before].next);
   returns_[before].next = r;
   if (is_last) to.last_return = r;
 }
@@ -533,7 +543,7 @@ void Network::insert_return(Room& to, PicoInstant at, std::uint32_t bytes, std::
   } else {
     next = std::exchange(returns_[to.last_return].next, r);
   }
-  returns_[r] = {.at = at, .bytes = bytes, .lane = lane, .next = next};
+  fill(returns_[r], at, bytes, lane, next);
 }
 
 }  // namespace weft::sim

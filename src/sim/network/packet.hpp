@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "sim/network/pool.hpp"
 #include "sim/routing/router.hpp"
@@ -31,11 +30,10 @@ class Arrival {
  public:
   explicit Arrival(std::uint64_t payload) : payload_(payload) {}
   /// `first_lane`: of the packet's level.
-  Arrival(std::uint32_t packet, const std::optional<Hop>& next, std::uint32_t first_lane)
-      : payload_(packet) {
+  Arrival(std::uint32_t packet, KnownHop next, std::uint32_t first_lane) : payload_(packet) {
     if (!next) return;
-    payload_ |= known | std::uint64_t{first_lane + next->channel} << 56 |
-                std::uint64_t{next->channel} << 48 | std::uint64_t{next->port.value()} << 32;
+    payload_ |= known | std::uint64_t{first_lane + next.hop().channel} << 56 |
+                std::uint64_t{next.bits()} << 32;
   }
 
   Arrival(std::uint32_t first, std::uint32_t lane) : payload_(std::uint64_t{lane} << 56 | first) {}

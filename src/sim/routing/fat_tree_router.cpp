@@ -162,12 +162,12 @@ class FatTreeRouter final : public Router {
     }
   }
 
-  std::optional<Hop> foresee(Vertex at, const RouteState& state) const override {
+  KnownHop foresee(Vertex at, const RouteState& state) const override {
     const TreeSwitch& here = tree_.at(at);
     const Ports ports = ports_of(here, Tree::offset(here, state.destination));
     if (ports.count == 1) return Hop{.port = ports.at(0)};
     if constexpr (Policy::looks_at_load) {
-      return std::nullopt;
+      return {};
     } else {
       return Hop{.port = ports.at(Policy::choose(tree_, here, at, state, ports))};
     }

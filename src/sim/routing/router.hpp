@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,6 +82,30 @@ struct Hop {
   std::uint8_t channel = 0;  ///< virtual-channel class on the link behind that port
 };
 
+/// A hop, or none, as one number: an optional record would go through memory at each hop.
+class KnownHop {
+ public:
+  KnownHop() = default;
+  KnownHop(Hop hop)  // NOLINT: implicit
+      : bits_(known | std::uint32_t{hop.channel} << 16 | hop.port.value()) {}
+
+  bool has_value() const { return bits_ != 0; }
+  explicit operator bool() const { return has_value(); }
+  /// The hop that is known.
+  Hop hop() const {
+    return {.port = PortNumber(static_cast<std::uint16_t>(bits_)),
+            .channel = static_cast<std::uint8_t>(bits_ >> 16)};
+  }
+  Hop value_or(Hop other) const { return has_value() ? hop() : other; }
+  /// The port in the lower 16 bits, the channel in the next 8; bit 31: it is known.
+  std::uint32_t bits() const { return bits_; }
+
+ private:
+  static constexpr std::uint32_t known = std::uint32_t{1} << 31;
+
+  std::uint32_t bits_ = 0;
+};
+
 class Router {
  public:
   virtual ~Router() = default;
@@ -100,9 +123,7 @@ class Router {
   /// The hop that `next` will return here, where that depends on the state alone and leaves it as
   /// it is; none: `next` may look at loads, draw, or change the state. A caller that knows the hop
   /// need not call `next`.
-  virtual std::optional<Hop> foresee(Vertex /*at*/, const RouteState& /*state*/) const {
-    return std::nullopt;
-  }
+  virtual KnownHop foresee(Vertex /*at*/, const RouteState& /*state*/) const { return {}; }
   /// Every hop that `next` might choose here, with the state after it; for the check of deadlocks
   /// and for tests. Appends.
   struct Choice {

@@ -35,7 +35,7 @@ class TableRouter final : public Router {
     return {.port = port_of(at, state)};
   }
 
-  std::optional<Hop> foresee(Vertex at, const RouteState& state) const override {
+  KnownHop foresee(Vertex at, const RouteState& state) const override {
     return Hop{.port = port_of(at, state)};
   }
 
