@@ -19,5 +19,5 @@
 #endif
 
 #define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;
-#include "mpi/abi/functions.def"
+#include "mpi/functions.def"
 #undef WEFT_MPI_FUNCTION

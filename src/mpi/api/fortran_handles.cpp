@@ -8,24 +8,15 @@
 using weft::mpi::abi::from_fortran;
 using weft::mpi::abi::to_fortran;
 
-#define WEFT_MPI_CONVERSIONS(name, Handle)   \
+#define WEFT_MPI_HANDLE_NUMBER(name, Handle) \
   MPI_Fint MPI_##name##_c2f(Handle handle) { \
     return to_fortran<Handle>(handle);       \
   }                                          \
   Handle MPI_##name##_f2c(MPI_Fint handle) { \
     return from_fortran<Handle>(handle);     \
   }
-WEFT_MPI_CONVERSIONS(Comm, MPI_Comm)
-WEFT_MPI_CONVERSIONS(Errhandler, MPI_Errhandler)
-WEFT_MPI_CONVERSIONS(File, MPI_File)
-WEFT_MPI_CONVERSIONS(Group, MPI_Group)
-WEFT_MPI_CONVERSIONS(Info, MPI_Info)
-WEFT_MPI_CONVERSIONS(Message, MPI_Message)
-WEFT_MPI_CONVERSIONS(Op, MPI_Op)
-WEFT_MPI_CONVERSIONS(Request, MPI_Request)
-WEFT_MPI_CONVERSIONS(Type, MPI_Datatype)
-WEFT_MPI_CONVERSIONS(Win, MPI_Win)
-#undef WEFT_MPI_CONVERSIONS
+#include "mpi/abi/handles.def"
+#undef WEFT_MPI_HANDLE_NUMBER
 
 int MPI_Status_c2f(const MPI_Status* status, MPI_Fint* fortran) {
   std::memcpy(fortran, status, sizeof *status);

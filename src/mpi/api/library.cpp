@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
-#include <map>
 
 #include "mpi/api/info.hpp"
 #include "mpi/api/matched.hpp"
@@ -19,8 +17,8 @@ namespace {
 /// The types that MPI has before the program makes any.
 const Datatype* predefined(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
-#define WEFT_MPI_HANDLE(type, name, object)
-#define WEFT_MPI_TYPE(name, value, basic) {name, Datatype(Basic::basic)},
+#define WEFT_MPI_HANDLE(...)
+#define WEFT_MPI_TYPE(name, value, basic, ...) {name, Datatype(Basic::basic)},
 #define WEFT_MPI_PAIR(name, value, basic) {name, Datatype(Basic::basic)},
   static const std::map<MPI_Datatype, Datatype> types = {
 #include WEFT_MPI_CONSTANTS
@@ -39,8 +37,8 @@ const Datatype* predefined(MPI_Datatype handle) {
 
 const char* predefined_name(MPI_Datatype handle) {
 #define WEFT_MPI_CONSTANT(name, value)
-#define WEFT_MPI_HANDLE(type, name, object)
-#define WEFT_MPI_TYPE(name, value, basic) \
+#define WEFT_MPI_HANDLE(...)
+#define WEFT_MPI_TYPE(name, value, basic, ...) \
   if (handle == name) return #name;
 #define WEFT_MPI_PAIR(name, value, basic) WEFT_MPI_TYPE(name, value, basic)
 #include WEFT_MPI_CONSTANTS

@@ -140,7 +140,12 @@ extern "C" {
   void name##_(WEFT_P(__VA_ARGS__), int* error, std::size_t length) {                \
     *error = call<__VA_ARGS__>(&function, length_of(length), {WEFT_A(__VA_ARGS__)}); \
   }
+#define WEFT_MPI_FORTRAN_COLLECTIVE(Name, name, ...)                        \
+  WEFT_MPI_FORTRAN(mpi_##name, MPI_##Name, __VA_ARGS__, Comm)               \
+  WEFT_MPI_FORTRAN(mpi_i##name, MPI_I##name, __VA_ARGS__, Comm, RequestOut) \
+  WEFT_MPI_FORTRAN(mpi_##name##_init, MPI_##Name##_init, __VA_ARGS__, Comm, Info, RequestOut)
 #include "mpi/fortran/functions.def"
+#undef WEFT_MPI_FORTRAN_COLLECTIVE
 #undef WEFT_MPI_FORTRAN_TEXT
 #undef WEFT_MPI_FORTRAN
 

@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "mpi/object/datatype.hpp"
 
 /// A predefined object as Open MPI's library exports it: its size, and nothing that anybody reads.
+/// A program has copies of it (copy relocations), so that the size is part of the ABI.
 template <std::size_t bytes>
 struct ompi_object {
   alignas(16) unsigned char reserved[bytes];
@@ -64,12 +66,17 @@ using MPI_Status = ompi_status_public_t;
 
 #define WEFT_MPI_CONSTANTS "mpi/abi/openmpi/constants.def"
 #define WEFT_MPI_CONSTANT(name, value) inline constexpr int name = value;
-#define WEFT_MPI_HANDLE(type, name, object) inline constexpr type name = &object;
-#define WEFT_MPI_TYPE(name, object, basic) WEFT_MPI_HANDLE(MPI_Datatype, name, object)
+#define WEFT_MPI_HANDLE(type, name, object, ...) \
+  extern "C" std::remove_pointer_t<type> object; \
+  inline constexpr type name = &object;
+#define WEFT_MPI_TYPE(name, object, ...) WEFT_MPI_HANDLE(MPI_Datatype, name, object)
 #include WEFT_MPI_CONSTANTS
 #undef WEFT_MPI_TYPE
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
+
+/// The same object has both names.
+inline constexpr MPI_Datatype MPI_C_FLOAT_COMPLEX = MPI_C_COMPLEX;
 
 /// Open MPI 4 does not have them: no program has these handles.
 inline MPI_Errhandler const MPI_ERRORS_ABORT = reinterpret_cast<MPI_Errhandler>(2);

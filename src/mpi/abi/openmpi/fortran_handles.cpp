@@ -20,10 +20,13 @@ const Predefined<Handle>& predefined_of() {
     const auto add = [&](auto handle, std::size_t number) {
       if constexpr (std::is_same_v<decltype(handle), Handle>) made[number] = handle;
     };
-#define WEFT_MPI_FORTRAN_HANDLE(name, number) add(name, number);
-#include "mpi/abi/openmpi/fortran_handles.def"
-#undef WEFT_MPI_FORTRAN_HANDLE
-    add(MPI_FILE_NULL, 0);  // another file of Open MPI's has it
+#define WEFT_MPI_CONSTANT(name, value)
+#define WEFT_MPI_HANDLE(type, name, object, number) add(name, number);
+#define WEFT_MPI_TYPE(name, object, basic, number) add(name, number);
+#include WEFT_MPI_CONSTANTS
+#undef WEFT_MPI_TYPE
+#undef WEFT_MPI_HANDLE
+#undef WEFT_MPI_CONSTANT
     return made;
   }();
   return handles;
@@ -49,25 +52,10 @@ int to_fortran(Handle handle) {
   return -1;
 }
 
-template MPI_Comm from_fortran<MPI_Comm>(int);
-template MPI_Datatype from_fortran<MPI_Datatype>(int);
-template MPI_Op from_fortran<MPI_Op>(int);
-template MPI_Request from_fortran<MPI_Request>(int);
-template MPI_Errhandler from_fortran<MPI_Errhandler>(int);
-template MPI_Group from_fortran<MPI_Group>(int);
-template MPI_Info from_fortran<MPI_Info>(int);
-template MPI_Win from_fortran<MPI_Win>(int);
-template MPI_Message from_fortran<MPI_Message>(int);
-template MPI_File from_fortran<MPI_File>(int);
-template int to_fortran<MPI_Comm>(MPI_Comm);
-template int to_fortran<MPI_Datatype>(MPI_Datatype);
-template int to_fortran<MPI_Op>(MPI_Op);
-template int to_fortran<MPI_Request>(MPI_Request);
-template int to_fortran<MPI_Errhandler>(MPI_Errhandler);
-template int to_fortran<MPI_Group>(MPI_Group);
-template int to_fortran<MPI_Info>(MPI_Info);
-template int to_fortran<MPI_Win>(MPI_Win);
-template int to_fortran<MPI_Message>(MPI_Message);
-template int to_fortran<MPI_File>(MPI_File);
+#define WEFT_MPI_HANDLE_NUMBER(name, Handle) \
+  template Handle from_fortran<Handle>(int); \
+  template int to_fortran<Handle>(Handle);
+#include "mpi/abi/handles.def"
+#undef WEFT_MPI_HANDLE_NUMBER
 
 }  // namespace weft::mpi::abi

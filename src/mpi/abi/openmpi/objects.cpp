@@ -3,9 +3,16 @@
 // told apart by their addresses.
 #include "mpi/abi/openmpi/abi.hpp"
 
+#define WEFT_MPI_CONSTANT(name, value)
+#define WEFT_MPI_HANDLE(type, name, object, ...) std::remove_pointer_t<type> object;
+#define WEFT_MPI_TYPE(name, object, ...) WEFT_MPI_HANDLE(MPI_Datatype, name, object)
 #define WEFT_MPI_OBJECT(type, name) ompi_##type##_t name;
+#include WEFT_MPI_CONSTANTS
 #include "mpi/abi/openmpi/objects.def"
 #undef WEFT_MPI_OBJECT
+#undef WEFT_MPI_TYPE
+#undef WEFT_MPI_HANDLE
+#undef WEFT_MPI_CONSTANT
 
 // What Fortran passes for no status: of whatever has that common block.
 extern "C" {

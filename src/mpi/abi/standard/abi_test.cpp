@@ -89,8 +89,8 @@ TEST(standard_abi, all_functions_are_there_under_both_names) {
     EXPECT_EQ(dlsym(library, name.c_str()), dlsym(library, ("P" + name).c_str())) << name;
   };
 #define WEFT_MPI_FUNCTION(result, name, parameters) check(#name);
-#include "mpi/abi/functions.def"
 #include "mpi/abi/standard/functions.def"
+#include "mpi/functions.def"
 #undef WEFT_MPI_FUNCTION
 #define WEFT_MPI_ABSENT(name) check(#name);
 #include WEFT_MPI_ABSENT_TABLE

@@ -30,23 +30,14 @@ namespace weft::mpi::abi {
 /// The ABI's functions between handles and numbers.
 template <class Handle>
 struct Numbers;
-#define WEFT_MPI_NUMBERS(Handle, name)                                        \
+#define WEFT_MPI_HANDLE_NUMBER(name, Handle)                                  \
   template <>                                                                 \
   struct Numbers<Handle> {                                                    \
     static Handle handle(int number) { return MPI_##name##_fromint(number); } \
     static int number(Handle handle) { return MPI_##name##_toint(handle); }   \
   };
-WEFT_MPI_NUMBERS(MPI_Comm, Comm)
-WEFT_MPI_NUMBERS(MPI_Datatype, Type)
-WEFT_MPI_NUMBERS(MPI_Errhandler, Errhandler)
-WEFT_MPI_NUMBERS(MPI_File, File)
-WEFT_MPI_NUMBERS(MPI_Group, Group)
-WEFT_MPI_NUMBERS(MPI_Info, Info)
-WEFT_MPI_NUMBERS(MPI_Message, Message)
-WEFT_MPI_NUMBERS(MPI_Op, Op)
-WEFT_MPI_NUMBERS(MPI_Request, Request)
-WEFT_MPI_NUMBERS(MPI_Win, Win)
-#undef WEFT_MPI_NUMBERS
+#include "mpi/abi/handles.def"
+#undef WEFT_MPI_HANDLE_NUMBER
 
 /// Numbers below it are predefined handles, by the standard: nearly all of a program are.
 inline constexpr std::uintptr_t first_not_predefined = 4096;

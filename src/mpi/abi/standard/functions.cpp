@@ -56,25 +56,16 @@ int MPI_Abi_set_fortran_booleans(int, void*, void*) {
   return MPI_ERR_ABI;
 }
 
-#define WEFT_MPI_CONVERSIONS(name, Handle)               \
+#define WEFT_MPI_HANDLE_NUMBER(name, Handle)             \
   int MPI_##name##_toint(Handle handle) {                \
     return weft::mpi::abi::to_fortran<Handle>(handle);   \
   }                                                      \
   Handle MPI_##name##_fromint(int number) {              \
     return weft::mpi::abi::from_fortran<Handle>(number); \
   }
-WEFT_MPI_CONVERSIONS(Comm, MPI_Comm)
-WEFT_MPI_CONVERSIONS(Errhandler, MPI_Errhandler)
-WEFT_MPI_CONVERSIONS(File, MPI_File)
-WEFT_MPI_CONVERSIONS(Group, MPI_Group)
-WEFT_MPI_CONVERSIONS(Info, MPI_Info)
-WEFT_MPI_CONVERSIONS(Message, MPI_Message)
-WEFT_MPI_CONVERSIONS(Op, MPI_Op)
-WEFT_MPI_CONVERSIONS(Request, MPI_Request)
-WEFT_MPI_CONVERSIONS(Session, MPI_Session)
-WEFT_MPI_CONVERSIONS(Type, MPI_Datatype)
-WEFT_MPI_CONVERSIONS(Win, MPI_Win)
-#undef WEFT_MPI_CONVERSIONS
+#include "mpi/abi/handles.def"
+WEFT_MPI_HANDLE_NUMBER(Session, MPI_Session)
+#undef WEFT_MPI_HANDLE_NUMBER
 
 #define WEFT_MPI_FIELD(name, field)                                 \
   int MPI_Status_get_##name(const MPI_Status* status, int* value) { \
