@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mpi/api/counted.hpp"
 #include "mpi/api/datatypes.hpp"
 
 namespace weft::mpi {
@@ -132,26 +133,13 @@ int distributed(const char* function, int size, int rank, int dimensions, Intege
 
 using namespace weft::mpi;
 
-int MPI_Type_create_subarray(int dimensions, const int* sizes, const int* parts, const int* starts,
-                             int order, MPI_Datatype type, MPI_Datatype* made) {
-  return subarray("MPI_Type_create_subarray", dimensions, sizes, parts, starts, order, type, made);
-}
-int MPI_Type_create_subarray_c(int dimensions, const MPI_Count* sizes, const MPI_Count* parts,
-                               const MPI_Count* starts, int order, MPI_Datatype type,
-                               MPI_Datatype* made) {
-  return subarray("MPI_Type_create_subarray_c", dimensions, sizes, parts, starts, order, type,
-                  made);
-}
-
-int MPI_Type_create_darray(int size, int rank, int dimensions, const int* sizes, const int* kinds,
-                           const int* arguments, const int* processes, int order, MPI_Datatype type,
-                           MPI_Datatype* made) {
-  return distributed("MPI_Type_create_darray", size, rank, dimensions, sizes, kinds, arguments,
-                     processes, order, type, made);
-}
-int MPI_Type_create_darray_c(int size, int rank, int dimensions, const MPI_Count* sizes,
-                             const int* kinds, const int* arguments, const int* processes,
-                             int order, MPI_Datatype type, MPI_Datatype* made) {
-  return distributed("MPI_Type_create_darray_c", size, rank, dimensions, sizes, kinds, arguments,
-                     processes, order, type, made);
-}
+WEFT_MPI_COUNTED(MPI_Type_create_subarray,
+                 (int dimensions, Counts sizes, Counts parts, Counts starts, int order,
+                  MPI_Datatype type, MPI_Datatype* made),
+                 subarray, (dimensions, sizes, parts, starts, order, type, made))
+WEFT_MPI_COUNTED(MPI_Type_create_darray,
+                 (int size, int rank, int dimensions, Counts sizes, const int* kinds,
+                  const int* arguments, const int* processes, int order, MPI_Datatype type,
+                  MPI_Datatype* made),
+                 distributed,
+                 (size, rank, dimensions, sizes, kinds, arguments, processes, order, type, made))

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <limits>
 
 #include "mpi/api/datatypes.hpp"
@@ -73,21 +72,15 @@ int fail_key(const Call& call, int key) {
   return call.fail(&library().world, MPI_ERR_KEYVAL, fmt::format("{} is no key that is open", key));
 }
 
-void write_value(void* to, const void* value) {
-  std::memcpy(to, &value, sizeof value);
-}
-
 int get(const CommunicatorCall& call, int key, void* value, int* flag) {
   if (!call) return call.error;
   if (const int* const predefined = predefined_value(key)) {
-    write_value(value, predefined);
+    write_pointer(value, predefined);
     *flag = 1;
     return MPI_SUCCESS;
   }
   if (!communicator_keys().is_open(key)) return fail_key(call, key);
-  const Attributes::Value* const found = call->attributes.find(key);
-  *flag = found != nullptr ? 1 : 0;
-  if (found != nullptr) write_value(value, found->value);
+  call->attributes.tell(key, value, flag);
   return MPI_SUCCESS;
 }
 
@@ -183,9 +176,7 @@ int MPI_Type_get_attr(MPI_Datatype type, int key, void* value, int* flag) {
   const TypeCall call("MPI_Type_get_attr", type);
   if (!call) return call.error;
   if (!type_keys().is_open(key)) return fail_key(call, key);
-  const Attributes::Value* const has = notes_of(*call).attributes.find(key);
-  *flag = has != nullptr ? 1 : 0;
-  if (has != nullptr) write_value(value, has->value);
+  notes_of(*call).attributes.tell(key, value, flag);
   return MPI_SUCCESS;
 }
 

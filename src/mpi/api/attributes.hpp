@@ -4,13 +4,17 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
+#include <cstring>
 #include <vector>
 
 #include "mpi/abi/abi.hpp"
 
 namespace weft::mpi {
+
+/// `to` is a void** of the program's.
+inline void write_pointer(void* to, const void* pointer) {
+  std::memcpy(to, &pointer, sizeof pointer);
+}
 
 /// The attributes of one object, in the order in which they were set.
 struct Attributes {
@@ -25,6 +29,11 @@ struct Attributes {
       if (value.key == key) return &value;
     }
     return nullptr;
+  }
+  void tell(int key, void* value, int* flag) {
+    const Value* const found = find(key);
+    *flag = found != nullptr ? 1 : 0;
+    if (found != nullptr) write_pointer(value, found->value);
   }
 };
 

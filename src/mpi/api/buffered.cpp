@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/api/counted.hpp"
+
 namespace weft::mpi {
 namespace {
 
@@ -50,7 +52,8 @@ const Datatype& byte_type() {
   return bytes;
 }
 
-int attach(const Call& call, void* buffer, std::int64_t bytes) {
+int attach(const char* function, void* buffer, std::int64_t bytes) {
+  const Call call{function};
   AttachedBuffer& own = attached();
   if (own.address != nullptr || bytes < 0) {
     return call.fail(&library().world, MPI_ERR_BUFFER,
@@ -62,7 +65,9 @@ int attach(const Call& call, void* buffer, std::int64_t bytes) {
   return MPI_SUCCESS;
 }
 
-std::uint64_t detach(void* address) {
+template <class Number>
+int detach(const char* function, void* address, Number* bytes) {
+  const Call call{function};
   AttachedBuffer& own = attached();
   if (library().transfer != nullptr) {
     library().transfer->until([&] {
@@ -72,7 +77,8 @@ std::uint64_t detach(void* address) {
   }
   std::memcpy(address, &own.address, sizeof own.address);
   own.address = nullptr;
-  return std::exchange(own.bytes, 0);
+  *bytes = static_cast<Number>(std::exchange(own.bytes, 0));
+  return library().transfer != nullptr ? call.settle(nullptr) : MPI_SUCCESS;
 }
 
 }  // namespace
@@ -97,61 +103,37 @@ int send_buffered(Message& message) {
   return message.call.settle(message.communicator);
 }
 
+namespace {
+
+int send_copy(const char* function, const void* buffer, std::int64_t count, MPI_Datatype type,
+              int to, int tag, MPI_Comm comm) {
+  Message message{{function}, buffer, count, type, to, tag, comm};
+  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  return send_buffered(message);
+}
+
+int start_copy(const char* function, const void* buffer, std::int64_t count, MPI_Datatype type,
+               int to, int tag, MPI_Comm comm, MPI_Request* handle) {
+  const Held held;
+  const int error = send_copy(function, buffer, count, type, to, tag, comm);
+  if (error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  request->done = true;
+  *handle = keep_request(std::move(request));
+  return MPI_SUCCESS;
+}
+
+}  // namespace
 }  // namespace weft::mpi
 
-using namespace weft::mpi;
+WEFT_MPI_COUNTED(MPI_Buffer_attach, (void* buffer, Count bytes), attach, (buffer, bytes))
+WEFT_MPI_COUNTED(MPI_Buffer_detach, (void* address, Count* bytes), detach, (address, bytes))
 
-int MPI_Buffer_attach(void* buffer, int bytes) {
-  return attach({"MPI_Buffer_attach"}, buffer, bytes);
-}
-
-int MPI_Buffer_attach_c(void* buffer, MPI_Count bytes) {
-  return attach({"MPI_Buffer_attach_c"}, buffer, bytes);
-}
-
-int MPI_Buffer_detach(void* address, int* bytes) {
-  const Call call{"MPI_Buffer_detach"};
-  *bytes = static_cast<int>(detach(address));
-  return library().transfer != nullptr ? call.settle(nullptr) : MPI_SUCCESS;
-}
-
-int MPI_Buffer_detach_c(void* address, MPI_Count* bytes) {
-  const Call call{"MPI_Buffer_detach_c"};
-  *bytes = static_cast<MPI_Count>(detach(address));
-  return library().transfer != nullptr ? call.settle(nullptr) : MPI_SUCCESS;
-}
-
-int MPI_Bsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  Message message{{"MPI_Bsend"}, buffer, count, type, to, tag, comm};
-  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
-  return send_buffered(message);
-}
-
-int MPI_Ibsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request* handle) {
-  Message message{{"MPI_Ibsend"}, buffer, count, type, to, tag, comm};
-  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
-  if (const int error = send_buffered(message); error != MPI_SUCCESS) return error;
-  auto request = std::make_unique<Request>();
-  request->done = true;
-  *handle = keep_request(std::move(request));
-  return MPI_SUCCESS;
-}
-
-int MPI_Bsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int to, int tag,
-                MPI_Comm comm) {
-  Message message{{"MPI_Bsend_c"}, buffer, count, type, to, tag, comm};
-  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
-  return send_buffered(message);
-}
-
-int MPI_Ibsend_c(const void* buffer, MPI_Count count, MPI_Datatype type, int to, int tag,
-                 MPI_Comm comm, MPI_Request* handle) {
-  if (const int error = MPI_Bsend_c(buffer, count, type, to, tag, comm); error != MPI_SUCCESS)
-    return error;
-  const Held held;
-  auto request = std::make_unique<Request>();
-  request->done = true;
-  *handle = keep_request(std::move(request));
-  return MPI_SUCCESS;
-}
+WEFT_MPI_COUNTED(MPI_Bsend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm),
+                 send_copy, (buffer, count, type, to, tag, comm))
+WEFT_MPI_COUNTED(MPI_Ibsend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 start_copy, (buffer, count, type, to, tag, comm, request))

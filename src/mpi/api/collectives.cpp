@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on collective communication: the operations, and calls that block.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "mpi/api/collective_call.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/intercommunicators.hpp"
 
 namespace weft::mpi {
@@ -539,14 +536,9 @@ int reduce_local(const char* function, const void* input, void* inout, std::int6
 
 }  // namespace
 
-int MPI_Reduce_local(const void* input, void* inout, int count, MPI_Datatype type, MPI_Op op) {
-  return reduce_local("MPI_Reduce_local", input, inout, count, type, op);
-}
-
-int MPI_Reduce_local_c(const void* input, void* inout, MPI_Count count, MPI_Datatype type,
-                       MPI_Op op) {
-  return reduce_local("MPI_Reduce_local_c", input, inout, count, type, op);
-}
+WEFT_MPI_COUNTED(MPI_Reduce_local,
+                 (const void* input, void* inout, Count count, MPI_Datatype type, MPI_Op op),
+                 reduce_local, (input, inout, count, type, op))
 
 int MPI_Op_commutative(MPI_Op op, int* commutes) {
   const Call call{"MPI_Op_commutative"};

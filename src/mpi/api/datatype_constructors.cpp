@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mpi/api/counted.hpp"
 #include "mpi/api/datatypes.hpp"
 
 namespace weft::mpi {
@@ -226,101 +227,52 @@ int resized(const char* function, MPI_Datatype type, std::int64_t lower, std::in
 
 using namespace weft::mpi;
 
-int MPI_Type_contiguous(int count, MPI_Datatype type, MPI_Datatype* made) {
-  return contiguous("MPI_Type_contiguous", count, type, made);
-}
-int MPI_Type_contiguous_c(MPI_Count count, MPI_Datatype type, MPI_Datatype* made) {
-  return contiguous("MPI_Type_contiguous_c", count, type, made);
-}
-
-int MPI_Type_vector(int count, int length, int stride, MPI_Datatype type, MPI_Datatype* made) {
-  return vector("MPI_Type_vector", in_elements, count, length, stride, type, made);
-}
-int MPI_Type_vector_c(MPI_Count count, MPI_Count length, MPI_Count stride, MPI_Datatype type,
-                      MPI_Datatype* made) {
-  return vector("MPI_Type_vector_c", in_elements, count, length, stride, type, made);
-}
-int MPI_Type_create_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type,
-                            MPI_Datatype* made) {
-  return vector("MPI_Type_create_hvector", in_bytes, count, length, stride, type, made);
-}
-int MPI_Type_create_hvector_c(MPI_Count count, MPI_Count length, MPI_Count stride,
-                              MPI_Datatype type, MPI_Datatype* made) {
-  return vector("MPI_Type_create_hvector_c", in_bytes, count, length, stride, type, made);
-}
+WEFT_MPI_COUNTED(MPI_Type_contiguous, (Count count, MPI_Datatype type, MPI_Datatype* made),
+                 contiguous, (count, type, made))
+WEFT_MPI_COUNTED(MPI_Type_vector,
+                 (Count count, Count length, Count stride, MPI_Datatype type, MPI_Datatype* made),
+                 vector, (in_elements, count, length, stride, type, made))
+WEFT_MPI_COUNTED(MPI_Type_create_hvector,
+                 (Count count, Count length, Extent stride, MPI_Datatype type, MPI_Datatype* made),
+                 vector, (in_bytes, count, length, stride, type, made))
 int MPI_Type_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type,
                      MPI_Datatype* made) {
   return vector("MPI_Type_hvector", in_bytes, count, length, stride, type, made);
 }
 
-int MPI_Type_indexed(int count, const int* lengths, const int* displacements, MPI_Datatype type,
-                     MPI_Datatype* made) {
-  return indexed("MPI_Type_indexed", in_elements, count, lengths, displacements, type, made);
-}
-int MPI_Type_indexed_c(MPI_Count count, const MPI_Count* lengths, const MPI_Count* displacements,
-                       MPI_Datatype type, MPI_Datatype* made) {
-  return indexed("MPI_Type_indexed_c", in_elements, count, lengths, displacements, type, made);
-}
-int MPI_Type_create_hindexed(int count, const int* lengths, const MPI_Aint* displacements,
-                             MPI_Datatype type, MPI_Datatype* made) {
-  return indexed("MPI_Type_create_hindexed", in_bytes, count, lengths, displacements, type, made);
-}
-int MPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count* lengths,
-                               const MPI_Count* displacements, MPI_Datatype type,
-                               MPI_Datatype* made) {
-  return indexed("MPI_Type_create_hindexed_c", in_bytes, count, lengths, displacements, type, made);
-}
+WEFT_MPI_COUNTED(MPI_Type_indexed,
+                 (Count count, Counts lengths, Counts displacements, MPI_Datatype type,
+                  MPI_Datatype* made),
+                 indexed, (in_elements, count, lengths, displacements, type, made))
+WEFT_MPI_COUNTED(MPI_Type_create_hindexed,
+                 (Count count, Counts lengths, Extents displacements, MPI_Datatype type,
+                  MPI_Datatype* made),
+                 indexed, (in_bytes, count, lengths, displacements, type, made))
 int MPI_Type_hindexed(int count, int* lengths, MPI_Aint* displacements, MPI_Datatype type,
                       MPI_Datatype* made) {
   return indexed("MPI_Type_hindexed", in_bytes, count, lengths, displacements, type, made);
 }
 
-int MPI_Type_create_indexed_block(int count, int length, const int* displacements,
-                                  MPI_Datatype type, MPI_Datatype* made) {
-  return indexed_block("MPI_Type_create_indexed_block", in_elements, count, length, displacements,
-                       type, made);
-}
-int MPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count length,
-                                    const MPI_Count* displacements, MPI_Datatype type,
-                                    MPI_Datatype* made) {
-  return indexed_block("MPI_Type_create_indexed_block_c", in_elements, count, length, displacements,
-                       type, made);
-}
-int MPI_Type_create_hindexed_block(int count, int length, const MPI_Aint* displacements,
-                                   MPI_Datatype type, MPI_Datatype* made) {
-  return indexed_block("MPI_Type_create_hindexed_block", in_bytes, count, length, displacements,
-                       type, made);
-}
-int MPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count length,
-                                     const MPI_Count* displacements, MPI_Datatype type,
-                                     MPI_Datatype* made) {
-  return indexed_block("MPI_Type_create_hindexed_block_c", in_bytes, count, length, displacements,
-                       type, made);
-}
-
-int MPI_Type_create_struct(int count, const int* lengths, const MPI_Aint* displacements,
-                           const MPI_Datatype* types, MPI_Datatype* made) {
-  return structure("MPI_Type_create_struct", count, lengths, displacements, types, made);
-}
-int MPI_Type_create_struct_c(MPI_Count count, const MPI_Count* lengths,
-                             const MPI_Count* displacements, const MPI_Datatype* types,
-                             MPI_Datatype* made) {
-  return structure("MPI_Type_create_struct_c", count, lengths, displacements, types, made);
-}
+WEFT_MPI_COUNTED(MPI_Type_create_indexed_block,
+                 (Count count, Count length, Counts displacements, MPI_Datatype type,
+                  MPI_Datatype* made),
+                 indexed_block, (in_elements, count, length, displacements, type, made))
+WEFT_MPI_COUNTED(MPI_Type_create_hindexed_block,
+                 (Count count, Count length, Extents displacements, MPI_Datatype type,
+                  MPI_Datatype* made),
+                 indexed_block, (in_bytes, count, length, displacements, type, made))
+WEFT_MPI_COUNTED(MPI_Type_create_struct,
+                 (Count count, Counts lengths, Extents displacements, const MPI_Datatype* types,
+                  MPI_Datatype* made),
+                 structure, (count, lengths, displacements, types, made))
 int MPI_Type_struct(int count, int* lengths, MPI_Aint* displacements, MPI_Datatype* types,
                     MPI_Datatype* made) {
   return structure("MPI_Type_struct", count, lengths, displacements, types, made);
 }
 
-int MPI_Type_create_resized(MPI_Datatype type, MPI_Aint lower, MPI_Aint extent,
-                            MPI_Datatype* made) {
-  return resized("MPI_Type_create_resized", type, lower, extent, made);
-}
-int MPI_Type_create_resized_c(MPI_Datatype type, MPI_Count lower, MPI_Count extent,
-                              MPI_Datatype* made) {
-  return resized("MPI_Type_create_resized_c", type, lower, extent, made);
-}
-
+WEFT_MPI_COUNTED(MPI_Type_create_resized,
+                 (MPI_Datatype type, Extent lower, Extent extent, MPI_Datatype* made), resized,
+                 (type, lower, extent, made))
 int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   TypeMaker maker("MPI_Type_dup", MPI_COMBINER_DUP);
   const Datatype* const old = maker.old(type);

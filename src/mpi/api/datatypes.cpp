@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions about datatypes, their names and how they were made.
 #include "mpi/api/datatypes.hpp"
+#include "mpi/api/counted.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
-#include <vector>
 
 #include "mpi/api/text.hpp"
 #include "mpi/api/windows.hpp"
@@ -134,24 +133,14 @@ int MPI_Type_free(MPI_Datatype* type) {
   return MPI_SUCCESS;
 }
 
-int MPI_Type_size(MPI_Datatype type, int* size) {
-  return size_of("MPI_Type_size", type, size);
-}
+WEFT_MPI_COUNTED(MPI_Type_size, (MPI_Datatype type, Count* size), size_of, (type, size))
 int MPI_Type_size_x(MPI_Datatype type, MPI_Count* size) {
   return size_of("MPI_Type_size_x", type, size);
 }
-int MPI_Type_size_c(MPI_Datatype type, MPI_Count* size) {
-  return size_of("MPI_Type_size_c", type, size);
-}
-
-int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint* lower, MPI_Aint* extent) {
-  return extent_of("MPI_Type_get_extent", type, lower, extent);
-}
+WEFT_MPI_COUNTED(MPI_Type_get_extent, (MPI_Datatype type, Extent* lower, Extent* extent), extent_of,
+                 (type, lower, extent))
 int MPI_Type_get_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
   return extent_of("MPI_Type_get_extent_x", type, lower, extent);
-}
-int MPI_Type_get_extent_c(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
-  return extent_of("MPI_Type_get_extent_c", type, lower, extent);
 }
 int MPI_Type_extent(MPI_Datatype type, MPI_Aint* extent) {
   MPI_Aint lower = 0;
@@ -168,16 +157,11 @@ int MPI_Type_ub(MPI_Datatype type, MPI_Aint* upper) {
   return error;
 }
 
-int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint* lower, MPI_Aint* extent) {
-  return true_extent_of("MPI_Type_get_true_extent", type, lower, extent);
-}
+WEFT_MPI_COUNTED(MPI_Type_get_true_extent, (MPI_Datatype type, Extent* lower, Extent* extent),
+                 true_extent_of, (type, lower, extent))
 int MPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
   return true_extent_of("MPI_Type_get_true_extent_x", type, lower, extent);
 }
-int MPI_Type_get_true_extent_c(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
-  return true_extent_of("MPI_Type_get_true_extent_c", type, lower, extent);
-}
-
 int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int* types,
                           int* combiner) {
   const TypeCall call("MPI_Type_get_envelope", type);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives in one call, beyond MPI_Sendrecv.
 #include "mpi/api/continuation.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/point_to_point.hpp"
 
 namespace weft::mpi {
@@ -47,12 +48,23 @@ int start_exchange(Message in, Message out, bool replaces, MPI_Request* handle) 
   return in.call.settle(in.communicator);
 }
 
-}  // namespace
-}  // namespace weft::mpi
+int send_and_receive(const char* function, const void* send_buffer, std::int64_t send_count,
+                     MPI_Datatype send_type, int to, int send_tag, void* receive_buffer,
+                     std::int64_t receive_count, MPI_Datatype receive_type, int from,
+                     int receive_tag, MPI_Comm comm, MPI_Request* request) {
+  const Call call{function};
+  return start_exchange(
+      {call, receive_buffer, receive_count, receive_type, from, receive_tag, comm},
+      {call, send_buffer, send_count, send_type, to, send_tag, comm}, false, request);
+}
 
-using namespace weft::mpi;
-
-namespace {
+int start_replacing(const char* function, void* buffer, std::int64_t count, MPI_Datatype type,
+                    int to, int send_tag, int from, int receive_tag, MPI_Comm comm,
+                    MPI_Request* request) {
+  const Call call{function};
+  return start_exchange({call, buffer, count, type, from, receive_tag, comm},
+                        {call, buffer, count, type, to, send_tag, comm}, true, request);
+}
 
 int replace(const char* function, void* buffer, std::int64_t count, MPI_Datatype type, int to,
             int send_tag, int from, int receive_tag, MPI_Comm comm, MPI_Status* status) {
@@ -66,48 +78,22 @@ int replace(const char* function, void* buffer, std::int64_t count, MPI_Datatype
 }
 
 }  // namespace
+}  // namespace weft::mpi
 
-int MPI_Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag, int from,
-                         int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  return replace("MPI_Sendrecv_replace", buffer, count, type, to, send_tag, from, receive_tag, comm,
-                 status);
-}
-
-int MPI_Sendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to, int send_tag,
-                           int from, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  return replace("MPI_Sendrecv_replace_c", buffer, count, type, to, send_tag, from, receive_tag,
-                 comm, status);
-}
-
-int MPI_Isendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
-                  int send_tag, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
-                  int from, int receive_tag, MPI_Comm comm, MPI_Request* request) {
-  const Call call{"MPI_Isendrecv"};
-  return start_exchange(
-      {call, receive_buffer, receive_count, receive_type, from, receive_tag, comm},
-      {call, send_buffer, send_count, send_type, to, send_tag, comm}, false, request);
-}
-
-int MPI_Isendrecv_replace(void* buffer, int count, MPI_Datatype type, int to, int send_tag,
-                          int from, int receive_tag, MPI_Comm comm, MPI_Request* request) {
-  const Call call{"MPI_Isendrecv_replace"};
-  return start_exchange({call, buffer, count, type, from, receive_tag, comm},
-                        {call, buffer, count, type, to, send_tag, comm}, true, request);
-}
-
-int MPI_Isendrecv_c(const void* send_buffer, MPI_Count send_count, MPI_Datatype send_type, int to,
-                    int send_tag, void* receive_buffer, MPI_Count receive_count,
-                    MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
-                    MPI_Request* request) {
-  const Call call{"MPI_Isendrecv_c"};
-  return start_exchange(
-      {call, receive_buffer, receive_count, receive_type, from, receive_tag, comm},
-      {call, send_buffer, send_count, send_type, to, send_tag, comm}, false, request);
-}
-
-int MPI_Isendrecv_replace_c(void* buffer, MPI_Count count, MPI_Datatype type, int to, int send_tag,
-                            int from, int receive_tag, MPI_Comm comm, MPI_Request* request) {
-  const Call call{"MPI_Isendrecv_replace_c"};
-  return start_exchange({call, buffer, count, type, from, receive_tag, comm},
-                        {call, buffer, count, type, to, send_tag, comm}, true, request);
-}
+WEFT_MPI_COUNTED(MPI_Sendrecv_replace,
+                 (void* buffer, Count count, MPI_Datatype type, int to, int send_tag, int from,
+                  int receive_tag, MPI_Comm comm, MPI_Status* status),
+                 replace, (buffer, count, type, to, send_tag, from, receive_tag, comm, status))
+WEFT_MPI_COUNTED(MPI_Isendrecv,
+                 (const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
+                  int send_tag, void* receive_buffer, Count receive_count,
+                  MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
+                  MPI_Request* request),
+                 send_and_receive,
+                 (send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
+                  receive_type, from, receive_tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Isendrecv_replace,
+                 (void* buffer, Count count, MPI_Datatype type, int to, int send_tag, int from,
+                  int receive_tag, MPI_Comm comm, MPI_Request* request),
+                 start_replacing,
+                 (buffer, count, type, to, send_tag, from, receive_tag, comm, request))

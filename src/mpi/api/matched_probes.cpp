@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mpi/api/continuation.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/matched.hpp"
 #include "mpi/api/point_to_point.hpp"
 
@@ -137,21 +138,12 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* handle
   return message.call.settle(message.communicator);
 }
 
-int MPI_Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* handle, MPI_Status* status) {
-  return receive_matched("MPI_Mrecv", buffer, count, type, handle, status);
-}
+WEFT_MPI_COUNTED(MPI_Mrecv,
+                 (void* buffer, Count count, MPI_Datatype type, MPI_Message* handle,
+                  MPI_Status* status),
+                 receive_matched, (buffer, count, type, handle, status))
 
-int MPI_Mrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* handle,
-                MPI_Status* status) {
-  return receive_matched("MPI_Mrecv_c", buffer, count, type, handle, status);
-}
-
-int MPI_Imrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* handle,
-               MPI_Request* request) {
-  return start_matched("MPI_Imrecv", buffer, count, type, handle, request);
-}
-
-int MPI_Imrecv_c(void* buffer, MPI_Count count, MPI_Datatype type, MPI_Message* handle,
-                 MPI_Request* request) {
-  return start_matched("MPI_Imrecv_c", buffer, count, type, handle, request);
-}
+WEFT_MPI_COUNTED(MPI_Imrecv,
+                 (void* buffer, Count count, MPI_Datatype type, MPI_Message* handle,
+                  MPI_Request* request),
+                 start_matched, (buffer, count, type, handle, request))

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "mpi/api/counted.hpp"
 #include "mpi/api/library.hpp"
 
 namespace weft::mpi {
@@ -80,27 +81,13 @@ int pack_size(const char* function, Number count, MPI_Datatype type, Number* byt
 
 using namespace weft::mpi;
 
-int MPI_Pack(const void* from, int count, MPI_Datatype type, void* packed, int room, int* position,
-             MPI_Comm) {
-  return pack("MPI_Pack", from, count, type, packed, room, position);
-}
-int MPI_Pack_c(const void* from, MPI_Count count, MPI_Datatype type, void* packed, MPI_Count room,
-               MPI_Count* position, MPI_Comm) {
-  return pack("MPI_Pack_c", from, count, type, packed, room, position);
-}
-
-int MPI_Unpack(const void* packed, int room, int* position, void* into, int count,
-               MPI_Datatype type, MPI_Comm) {
-  return unpack("MPI_Unpack", packed, room, position, into, count, type);
-}
-int MPI_Unpack_c(const void* packed, MPI_Count room, MPI_Count* position, void* into,
-                 MPI_Count count, MPI_Datatype type, MPI_Comm) {
-  return unpack("MPI_Unpack_c", packed, room, position, into, count, type);
-}
-
-int MPI_Pack_size(int count, MPI_Datatype type, MPI_Comm, int* bytes) {
-  return pack_size("MPI_Pack_size", count, type, bytes);
-}
-int MPI_Pack_size_c(MPI_Count count, MPI_Datatype type, MPI_Comm, MPI_Count* bytes) {
-  return pack_size("MPI_Pack_size_c", count, type, bytes);
-}
+WEFT_MPI_COUNTED(MPI_Pack,
+                 (const void* from, Count count, MPI_Datatype type, void* packed, Count room,
+                  Count* position, MPI_Comm),
+                 pack, (from, count, type, packed, room, position))
+WEFT_MPI_COUNTED(MPI_Unpack,
+                 (const void* packed, Count room, Count* position, void* into, Count count,
+                  MPI_Datatype type, MPI_Comm),
+                 unpack, (packed, room, position, into, count, type))
+WEFT_MPI_COUNTED(MPI_Pack_size, (Count count, MPI_Datatype type, MPI_Comm, Count* bytes), pack_size,
+                 (count, type, bytes))

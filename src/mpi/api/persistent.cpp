@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests that are prepared once, and started again and again.
-#include <fmt/format.h>
-
 #include "mpi/api/buffered.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/point_to_point.hpp"
 
 namespace weft::mpi {
@@ -10,30 +9,19 @@ namespace {
 
 enum class Mode : std::uint8_t { send, synchronous, buffered, receive };
 
-/// The arguments of a call.
-struct Arguments {
-  const char* function;
-  const void* address;
-  std::int64_t count;
-  MPI_Datatype type;
-  int peer;
-  int tag;
-  MPI_Comm comm;
-
-  Message message() const { return {{function}, address, count, type, peer, tag, comm}; }
-};
-
 /// A call that was checked. The program may free the handles of its objects, which are there as
 /// long as the request is.
 struct Prepared {
-  Arguments arguments;
+  const char* function;
   Mode mode;
-  Communicator* communicator = nullptr;
-  Buffer buffer{};
-  bool is_null = false;
+  int peer;
+  int tag;
+  Communicator* communicator;
+  Buffer buffer;
+  bool is_null;
 
   int start(Request& request) const {
-    Message message = arguments.message();
+    Message message{{function}, nullptr, 0, MPI_DATATYPE_NULL, peer, tag, MPI_COMM_NULL};
     message.communicator = communicator;
     message.buffer = buffer;
     message.is_null = is_null;
@@ -49,12 +37,13 @@ struct Prepared {
   }
 };
 
-int prepare(const Arguments& arguments, Mode mode, MPI_Request* handle) {
-  Message message = arguments.message();
+int prepare(const char* function, Mode mode, const void* buffer, std::int64_t count,
+            MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* handle) {
+  Message message{{function}, buffer, count, type, peer, tag, comm};
   if (const int error = message.check(mode != Mode::receive); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
-  request->starts = [prepared = Prepared{arguments, mode, message.communicator, message.buffer,
-                                         message.is_null}](Request& self) {
+  request->starts = [prepared = Prepared{function, mode, peer, tag, message.communicator,
+                                         message.buffer, message.is_null}](Request& self) {
     return prepared.start(self);
   };
   *handle = keep_prepared(std::move(request));
@@ -81,60 +70,28 @@ int start(const Call& call, MPI_Request handle) {
 }  // namespace
 }  // namespace weft::mpi
 
+WEFT_MPI_COUNTED(MPI_Send_init,
+                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 prepare, (Mode::send, buffer, count, type, peer, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Ssend_init,
+                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 prepare, (Mode::synchronous, buffer, count, type, peer, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Rsend_init,
+                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 prepare, (Mode::send, buffer, count, type, peer, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Bsend_init,
+                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 prepare, (Mode::buffered, buffer, count, type, peer, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Recv_init,
+                 (void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                  MPI_Request* request),
+                 prepare, (Mode::receive, buffer, count, type, peer, tag, comm, request))
+
 using namespace weft::mpi;
-
-int MPI_Send_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                  MPI_Request* request) {
-  return prepare({"MPI_Send_init", buffer, count, type, to, tag, comm}, Mode::send, request);
-}
-
-int MPI_Ssend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                   MPI_Request* request) {
-  return prepare({"MPI_Ssend_init", buffer, count, type, to, tag, comm}, Mode::synchronous,
-                 request);
-}
-
-int MPI_Rsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                   MPI_Request* request) {
-  return prepare({"MPI_Rsend_init", buffer, count, type, to, tag, comm}, Mode::send, request);
-}
-
-int MPI_Bsend_init(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                   MPI_Request* request) {
-  return prepare({"MPI_Bsend_init", buffer, count, type, to, tag, comm}, Mode::buffered, request);
-}
-
-int MPI_Recv_init(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                  MPI_Request* request) {
-  return prepare({"MPI_Recv_init", buffer, count, type, from, tag, comm}, Mode::receive, request);
-}
-
-int MPI_Send_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                    MPI_Comm comm, MPI_Request* request) {
-  return prepare({"MPI_Send_init_c", buffer, count, type, peer, tag, comm}, Mode::send, request);
-}
-
-int MPI_Ssend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                     MPI_Comm comm, MPI_Request* request) {
-  return prepare({"MPI_Ssend_init_c", buffer, count, type, peer, tag, comm}, Mode::synchronous,
-                 request);
-}
-
-int MPI_Rsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                     MPI_Comm comm, MPI_Request* request) {
-  return prepare({"MPI_Rsend_init_c", buffer, count, type, peer, tag, comm}, Mode::send, request);
-}
-
-int MPI_Bsend_init_c(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                     MPI_Comm comm, MPI_Request* request) {
-  return prepare({"MPI_Bsend_init_c", buffer, count, type, peer, tag, comm}, Mode::buffered,
-                 request);
-}
-
-int MPI_Recv_init_c(void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag,
-                    MPI_Comm comm, MPI_Request* request) {
-  return prepare({"MPI_Recv_init_c", buffer, count, type, peer, tag, comm}, Mode::receive, request);
-}
 
 int MPI_Start(MPI_Request* request) {
   return start({"MPI_Start"}, *request);

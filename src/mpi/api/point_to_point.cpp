@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on point-to-point communication: sends, receives, probes.
+#include "mpi/api/point_to_point.hpp"
+
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "mpi/api/library.hpp"
-#include "mpi/api/point_to_point.hpp"
+#include "mpi/api/counted.hpp"
 
 namespace weft::mpi {
 
@@ -121,58 +122,41 @@ bool send_plainly(const Plain& plain, int to, int tag) {
                                       plain.buffer);
 }
 
-}  // namespace
-}  // namespace weft::mpi
+// Instances for each type of count, which their only caller has inline.
 
-using namespace weft::mpi;
-
-int MPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+template <class Count>
+int send(const char* function, const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+         MPI_Comm comm) {
   const Held held;
   const Plain plain(buffer, count, type, to, tag, comm);
   if (send_plainly(plain, to, tag)) return MPI_SUCCESS;
-  return send({{"MPI_Send"}, buffer, count, type, to, tag, comm}, false);
+  return send({{function}, buffer, count, type, to, tag, comm}, false);
 }
 
-int MPI_Ssend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send({{"MPI_Ssend"}, buffer, count, type, to, tag, comm}, true);
-}
-
-int MPI_Rsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  return send({{"MPI_Rsend"}, buffer, count, type, to, tag, comm}, false);
-}
-
-int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request* request) {
+template <class Count>
+int start_send(const char* function, const void* buffer, Count count, MPI_Datatype type, int to,
+               int tag, MPI_Comm comm, MPI_Request* request) {
   const Held held;
   const Plain plain(buffer, count, type, to, tag, comm);
   if (send_plainly(plain, to, tag)) {
     *request = sent_request();
     return MPI_SUCCESS;
   }
-  return start_send({{"MPI_Isend"}, buffer, count, type, to, tag, comm}, false, request);
+  return start_send({{function}, buffer, count, type, to, tag, comm}, false, request);
 }
 
-int MPI_Issend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-  return start_send({{"MPI_Issend"}, buffer, count, type, to, tag, comm}, true, request);
-}
-
-int MPI_Irsend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-               MPI_Request* request) {
-  return start_send({{"MPI_Irsend"}, buffer, count, type, to, tag, comm}, false, request);
-}
-
-int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-             MPI_Status* status) {
+template <class Count>
+int receive(const char* function, void* buffer, Count count, MPI_Datatype type, int from, int tag,
+            MPI_Comm comm, MPI_Status* status) {
   const Held held;
   if (const Plain plain(buffer, count, type, from, tag, comm); plain.group != nullptr) {
-    const Call call{"MPI_Recv"};
+    const Call call{function};
     Request request;
     library().questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
                                  request);
     return wait_for(call, &library().world, request, status);
   }
-  Message message{{"MPI_Recv"}, buffer, count, type, from, tag, comm};
+  Message message{{function}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS)
     return message.call.result(error);
   Request request;
@@ -180,8 +164,9 @@ int MPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_
   return wait_for(message.call, message.communicator, request, status);
 }
 
-int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-              MPI_Request* handle) {
+template <class Count>
+int start_receive(const char* function, void* buffer, Count count, MPI_Datatype type, int from,
+                  int tag, MPI_Comm comm, MPI_Request* handle) {
   const Held held;
   if (const Plain plain(buffer, count, type, from, tag, comm); plain.group != nullptr) {
     Library& mpi = library();
@@ -189,9 +174,9 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
     mpi.questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
                            *made.request);
     *handle = handle_of(abi::made_request, made.number);
-    return mpi.transfer->failure() ? Call{"MPI_Irecv"}.settle(&library().world) : MPI_SUCCESS;
+    return mpi.transfer->failure() ? Call{function}.settle(&library().world) : MPI_SUCCESS;
   }
-  Message message{{"MPI_Irecv"}, buffer, count, type, from, tag, comm};
+  Message message{{function}, buffer, count, type, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
   const Requests::Made made = library().requests.make();
   message.start_receive(*made.request);
@@ -199,10 +184,12 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
   return message.call.settle(message.communicator);
 }
 
-int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type, int to,
-                 int send_tag, void* receive_buffer, int receive_count, MPI_Datatype receive_type,
-                 int from, int receive_tag, MPI_Comm comm, MPI_Status* status) {
-  const Call call{"MPI_Sendrecv"};
+template <class Count>
+int send_and_receive(const char* function, const void* send_buffer, Count send_count,
+                     MPI_Datatype send_type, int to, int send_tag, void* receive_buffer,
+                     Count receive_count, MPI_Datatype receive_type, int from, int receive_tag,
+                     MPI_Comm comm, MPI_Status* status) {
+  const Call call{function};
   Message in{call, receive_buffer, receive_count, receive_type, from, receive_tag, comm};
   Message out{call, send_buffer, send_count, send_type, to, send_tag, comm};
   if (const int error = in.check(false); error != MPI_SUCCESS) return in.call.result(error);
@@ -215,6 +202,79 @@ int MPI_Sendrecv(const void* send_buffer, int send_count, MPI_Datatype send_type
   }
   return wait_for(call, in.communicator, received, status);
 }
+
+// In another way than MPI_Send and MPI_Isend do.
+int send_as(const char* function, bool synchronous, const void* buffer, std::int64_t count,
+            MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  return send({{function}, buffer, count, type, to, tag, comm}, synchronous);
+}
+int start_send_as(const char* function, bool synchronous, const void* buffer, std::int64_t count,
+                  MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  return start_send({{function}, buffer, count, type, to, tag, comm}, synchronous, request);
+}
+
+template <class Number>
+int get_count(const char* function, const MPI_Status* status, MPI_Datatype type, Number* count) {
+  int error = MPI_SUCCESS;
+  const Call call{function};
+  const Datatype* const datatype = call.type(type, error);
+  if (datatype == nullptr) return error;
+  const std::uint64_t bytes = abi::bytes_in(*status);
+  const std::uint64_t size = datatype->size();
+  const bool is_whole = size == 0 ? bytes == 0 : bytes % size == 0;
+  const std::uint64_t elements = size == 0 ? 0 : bytes / size;
+  const bool has_room = elements <= std::uint64_t{std::numeric_limits<Number>::max()};
+  *count = is_whole && has_room ? static_cast<Number>(elements) : MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace weft::mpi
+
+WEFT_MPI_COUNTED(MPI_Send,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm),
+                 send, (buffer, count, type, to, tag, comm))
+WEFT_MPI_COUNTED(MPI_Ssend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm),
+                 send_as, (true, buffer, count, type, to, tag, comm))
+WEFT_MPI_COUNTED(MPI_Rsend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm),
+                 send_as, (false, buffer, count, type, to, tag, comm))
+WEFT_MPI_COUNTED(MPI_Isend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 start_send, (buffer, count, type, to, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Issend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 start_send_as, (true, buffer, count, type, to, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Irsend,
+                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
+                  MPI_Comm comm, MPI_Request* request),
+                 start_send_as, (false, buffer, count, type, to, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Recv,
+                 (void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Status* status),
+                 receive, (buffer, count, type, from, tag, comm, status))
+WEFT_MPI_COUNTED(MPI_Irecv,
+                 (void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                  MPI_Request* request),
+                 start_receive, (buffer, count, type, from, tag, comm, request))
+WEFT_MPI_COUNTED(MPI_Sendrecv,
+                 (const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
+                  int send_tag, void* receive_buffer, Count receive_count,
+                  MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
+                  MPI_Status* status),
+                 send_and_receive,
+                 (send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
+                  receive_type, from, receive_tag, comm, status))
+WEFT_MPI_COUNTED(MPI_Get_count, (const MPI_Status* status, MPI_Datatype type, Count* count),
+                 get_count, (status, type, count))
+
+using namespace weft::mpi;
 
 int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
   Message message{{"MPI_Iprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
@@ -241,20 +301,6 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
                                                 message.match_tag(), true);
   if (found) write_status(status, *found);
   return message.call.settle(message.communicator);
-}
-
-int MPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
-  int error = MPI_SUCCESS;
-  const Call call{"MPI_Get_count"};
-  const Datatype* const datatype = call.type(type, error);
-  if (datatype == nullptr) return error;
-  const std::uint64_t bytes = abi::bytes_in(*status);
-  const std::uint64_t size = datatype->size();
-  const bool is_whole = size == 0 ? bytes == 0 : bytes % size == 0;
-  const std::uint64_t elements = size == 0 ? 0 : bytes / size;
-  const bool has_room = elements <= std::uint64_t{std::numeric_limits<int>::max()};
-  *count = is_whole && has_room ? static_cast<int>(elements) : MPI_UNDEFINED;
-  return MPI_SUCCESS;
 }
 
 int MPI_Test_cancelled(const MPI_Status* status, int* flag) {

@@ -125,6 +125,25 @@ Communicator* check(const Call& call, MPI_Comm comm, int root, int& error) {
   return error == MPI_SUCCESS ? parents : nullptr;
 }
 
+int spawn(const Call& call, int count, const char* const* commands, char** const* arguments,
+          const int* processes, int root, MPI_Comm comm, MPI_Comm* made, int* codes) {
+  int error = MPI_SUCCESS;
+  Communicator* const parents = check(call, comm, root, error);
+  if (parents == nullptr) return error;
+  std::vector<SpawnedProgram> programs;
+  std::string why;
+  if (parents->group.rank == static_cast<std::uint32_t>(root)) {
+    if (count <= 0 || std::any_of(processes, processes + count, [](int n) { return n <= 0; })) {
+      why = "a program without processes, or no program";
+    }
+    for (int i = 0; why.empty() && i < count; ++i) {
+      programs.push_back(
+          program_of(commands[i], arguments != nullptr ? arguments[i] : nullptr, processes[i]));
+    }
+  }
+  return run_spawn({call, *parents, root}, std::move(programs), std::move(why), made, codes);
+}
+
 }  // namespace
 
 void meet_parents() {
@@ -156,40 +175,14 @@ using namespace weft::mpi;
 
 int MPI_Comm_spawn(const char* command, char** arguments, int processes, MPI_Info, int root,
                    MPI_Comm comm, MPI_Comm* made, int* codes) {
-  const Call call{"MPI_Comm_spawn"};
-  int error = MPI_SUCCESS;
-  Communicator* const parents = check(call, comm, root, error);
-  if (parents == nullptr) return error;
-  std::vector<weft::SpawnedProgram> programs;
-  std::string why;
-  if (parents->group.rank == static_cast<std::uint32_t>(root)) {
-    if (processes <= 0) {
-      why = fmt::format("{} processes", processes);
-    } else {
-      programs.push_back(program_of(command, arguments, processes));
-    }
-  }
-  return run_spawn({call, *parents, root}, std::move(programs), std::move(why), made, codes);
+  const char* const commands[] = {command};
+  return spawn({"MPI_Comm_spawn"}, 1, commands, &arguments, &processes, root, comm, made, codes);
 }
 
 int MPI_Comm_spawn_multiple(int count, char** commands, char*** arguments, const int* processes,
                             const MPI_Info*, int root, MPI_Comm comm, MPI_Comm* made, int* codes) {
-  const Call call{"MPI_Comm_spawn_multiple"};
-  int error = MPI_SUCCESS;
-  Communicator* const parents = check(call, comm, root, error);
-  if (parents == nullptr) return error;
-  std::vector<weft::SpawnedProgram> programs;
-  std::string why;
-  if (parents->group.rank == static_cast<std::uint32_t>(root)) {
-    if (count <= 0 || std::any_of(processes, processes + count, [](int n) { return n <= 0; })) {
-      why = "a program without processes, or no program";
-    }
-    for (int i = 0; why.empty() && i < count; ++i) {
-      programs.push_back(
-          program_of(commands[i], arguments != nullptr ? arguments[i] : nullptr, processes[i]));
-    }
-  }
-  return run_spawn({call, *parents, root}, std::move(programs), std::move(why), made, codes);
+  return spawn({"MPI_Comm_spawn_multiple"}, count, commands, arguments, processes, root, comm, made,
+               codes);
 }
 
 int MPI_Comm_get_parent(MPI_Comm* parent) {

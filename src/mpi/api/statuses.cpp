@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "mpi/api/counted.hpp"
 #include "mpi/api/datatypes.hpp"
 
 namespace weft::mpi {
@@ -126,16 +127,11 @@ int set_elements(const char* function, MPI_Status* status, MPI_Datatype type, st
 
 using namespace weft::mpi;
 
-int MPI_Get_elements(const MPI_Status* status, MPI_Datatype type, int* count) {
-  return get_elements("MPI_Get_elements", status, type, count);
-}
+WEFT_MPI_COUNTED(MPI_Get_elements, (const MPI_Status* status, MPI_Datatype type, Count* count),
+                 get_elements, (status, type, count))
 int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
   return get_elements("MPI_Get_elements_x", status, type, count);
 }
-int MPI_Get_elements_c(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
-  return get_elements("MPI_Get_elements_c", status, type, count);
-}
-
 int MPI_Status_set_elements(MPI_Status* status, MPI_Datatype type, int count) {
   return set_elements("MPI_Status_set_elements", status, type, count);
 }

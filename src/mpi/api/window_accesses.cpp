@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mpi/api/collective_call.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/windows.hpp"
 
 namespace weft::mpi {
@@ -160,40 +161,16 @@ int get_accumulate(const char* function, const void* address, std::int64_t count
 }  // namespace
 }  // namespace weft::mpi
 
+// Each access has a function without a request and one with it.
+#define WEFT_MPI_WINDOW_ACCESS(Name, name, parameters, arguments)                                  \
+  WEFT_MPI_COUNTED(MPI_##Name, (WEFT_MPI_LIST parameters, MPI_Win window), name,                   \
+                   (WEFT_MPI_LIST arguments, window, nullptr))                                     \
+  WEFT_MPI_COUNTED(MPI_R##name, (WEFT_MPI_LIST parameters, MPI_Win window, MPI_Request * request), \
+                   name, (WEFT_MPI_LIST arguments, window, request))
+#include "mpi/api/window_accesses.def"
+#undef WEFT_MPI_WINDOW_ACCESS
+
 using namespace weft::mpi;
-
-// Each access has a function without a request and one with it, for counts of 32 and of 64 bits.
-#define WEFT_MPI_LIST(...) __VA_ARGS__
-#define WEFT_MPI_WINDOW_ACCESS_OF(Name, name, suffix, parameters, arguments)                \
-  int MPI_##Name##suffix(WEFT_MPI_LIST parameters, MPI_Win window) {                        \
-    return name("MPI_" #Name #suffix, WEFT_MPI_LIST arguments, window, nullptr);            \
-  }                                                                                         \
-  int MPI_R##name##suffix(WEFT_MPI_LIST parameters, MPI_Win window, MPI_Request* request) { \
-    return name("MPI_R" #name #suffix, WEFT_MPI_LIST arguments, window, request);           \
-  }
-
-extern "C" {
-
-namespace weft::mpi::counts_of_32_bits {
-using Count = int;
-#define WEFT_MPI_WINDOW_ACCESS(Name, name, parameters, arguments) \
-  WEFT_MPI_WINDOW_ACCESS_OF(Name, name, , parameters, arguments)
-#include "mpi/api/window_accesses.def"
-#undef WEFT_MPI_WINDOW_ACCESS
-}  // namespace weft::mpi::counts_of_32_bits
-
-namespace weft::mpi::counts_of_64_bits {
-using Count = MPI_Count;
-#define WEFT_MPI_WINDOW_ACCESS(Name, name, parameters, arguments) \
-  WEFT_MPI_WINDOW_ACCESS_OF(Name, name, _c, parameters, arguments)
-#include "mpi/api/window_accesses.def"
-#undef WEFT_MPI_WINDOW_ACCESS
-}  // namespace weft::mpi::counts_of_64_bits
-
-}  // extern "C"
-
-#undef WEFT_MPI_WINDOW_ACCESS_OF
-#undef WEFT_MPI_LIST
 
 int MPI_Fetch_and_op(const void* address, void* result, MPI_Datatype type, int rank,
                      MPI_Aint displacement, MPI_Op op, MPI_Win window) {

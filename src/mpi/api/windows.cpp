@@ -9,14 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "base/descriptor.hpp"
 #include "mpi/api/collective_call.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/errors.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
@@ -175,11 +173,15 @@ struct WindowMaker {
   }
 };
 
-void write_pointer(void* to, const void* pointer) {
-  std::memcpy(to, &pointer, sizeof pointer);
+int create(const char* function, void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm,
+           MPI_Win* window) {
+  WindowMaker maker(function, comm, bytes, unit, MPI_WIN_FLAVOR_CREATE);
+  return maker.ok() ? maker.finish(base, window) : maker.error;
 }
 
-int allocate(WindowMaker& maker, void* base, MPI_Win* window) {
+int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Comm comm, void* base,
+             MPI_Win* window) {
+  WindowMaker maker(function, comm, size, unit, MPI_WIN_FLAVOR_ALLOCATE);
   if (!maker.ok()) return maker.error;
   constexpr std::size_t alignment = 64;
   auto& memory = maker.made->memory;
@@ -197,7 +199,9 @@ int allocate(WindowMaker& maker, void* base, MPI_Win* window) {
   return maker.finish(aligned, window);
 }
 
-int allocate_shared(WindowMaker& maker, void* base, MPI_Win* window) {
+int allocate_shared(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Comm comm, void* base,
+                    MPI_Win* window) {
+  WindowMaker maker(function, comm, size, unit, MPI_WIN_FLAVOR_SHARED);
   if (!maker.ok()) return maker.error;
   WindowObject& made = *maker.made;
   if (!maker.map_shared()) {
@@ -242,42 +246,23 @@ int fail_key(const Call& call, const WindowObject& window, int key) {
 }  // namespace
 }  // namespace weft::mpi
 
+WEFT_MPI_COUNTED(MPI_Win_create,
+                 (void* base, MPI_Aint bytes, Displacement unit, MPI_Info, MPI_Comm comm,
+                  MPI_Win* window),
+                 create, (base, bytes, unit, comm, window))
+WEFT_MPI_COUNTED(MPI_Win_allocate,
+                 (MPI_Aint bytes, Displacement unit, MPI_Info, MPI_Comm comm, void* base,
+                  MPI_Win* window),
+                 allocate, (bytes, unit, comm, base, window))
+WEFT_MPI_COUNTED(MPI_Win_allocate_shared,
+                 (MPI_Aint bytes, Displacement unit, MPI_Info, MPI_Comm comm, void* base,
+                  MPI_Win* window),
+                 allocate_shared, (bytes, unit, comm, base, window))
+WEFT_MPI_COUNTED(MPI_Win_shared_query,
+                 (MPI_Win window, int rank, MPI_Aint* bytes, Displacement* unit, void* base),
+                 shared_query, (window, rank, bytes, unit, base))
+
 using namespace weft::mpi;
-
-int MPI_Win_create(void* base, MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, MPI_Win* window) {
-  WindowMaker maker("MPI_Win_create", comm, bytes, unit, MPI_WIN_FLAVOR_CREATE);
-  return maker.ok() ? maker.finish(base, window) : maker.error;
-}
-
-int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, void* base,
-                     MPI_Win* window) {
-  WindowMaker maker("MPI_Win_allocate", comm, bytes, unit, MPI_WIN_FLAVOR_ALLOCATE);
-  return allocate(maker, base, window);
-}
-
-int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info, MPI_Comm comm, void* base,
-                            MPI_Win* window) {
-  WindowMaker maker("MPI_Win_allocate_shared", comm, bytes, unit, MPI_WIN_FLAVOR_SHARED);
-  return allocate_shared(maker, base, window);
-}
-
-int MPI_Win_create_c(void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Info, MPI_Comm comm,
-                     MPI_Win* window) {
-  WindowMaker maker("MPI_Win_create_c", comm, bytes, unit, MPI_WIN_FLAVOR_CREATE);
-  return maker.ok() ? maker.finish(base, window) : maker.error;
-}
-
-int MPI_Win_allocate_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info, MPI_Comm comm, void* base,
-                       MPI_Win* window) {
-  WindowMaker maker("MPI_Win_allocate_c", comm, bytes, unit, MPI_WIN_FLAVOR_ALLOCATE);
-  return allocate(maker, base, window);
-}
-
-int MPI_Win_allocate_shared_c(MPI_Aint bytes, MPI_Aint unit, MPI_Info, MPI_Comm comm, void* base,
-                              MPI_Win* window) {
-  WindowMaker maker("MPI_Win_allocate_shared_c", comm, bytes, unit, MPI_WIN_FLAVOR_SHARED);
-  return allocate_shared(maker, base, window);
-}
 
 int MPI_Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) {
   WindowMaker maker("MPI_Win_create_dynamic", comm, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
@@ -290,14 +275,6 @@ int MPI_Win_attach(MPI_Win window, void*, MPI_Aint) {
 
 int MPI_Win_detach(MPI_Win window, const void*) {
   return WindowCall("MPI_Win_detach", window).error;
-}
-
-int MPI_Win_shared_query(MPI_Win window, int rank, MPI_Aint* bytes, int* unit, void* base) {
-  return shared_query("MPI_Win_shared_query", window, rank, bytes, unit, base);
-}
-
-int MPI_Win_shared_query_c(MPI_Win window, int rank, MPI_Aint* bytes, MPI_Aint* unit, void* base) {
-  return shared_query("MPI_Win_shared_query_c", window, rank, bytes, unit, base);
 }
 
 int MPI_Win_free(MPI_Win* handle) {
@@ -403,9 +380,7 @@ int MPI_Win_get_attr(MPI_Win handle, int key, void* value, int* flag) {
     return MPI_SUCCESS;
   }
   if (!window_keys().is_open(key)) return fail_key(call, *call, key);
-  const Attributes::Value* const found = call->attributes.find(key);
-  *flag = found != nullptr ? 1 : 0;
-  if (found != nullptr) write_pointer(value, found->value);
+  call->attributes.tell(key, value, flag);
   return MPI_SUCCESS;
 }
 
