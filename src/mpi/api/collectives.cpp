@@ -52,7 +52,7 @@ RecentFolding recent_folding;
 
 Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) {
   const Basic basic = type.basic();
-  const std::uint64_t size = value_bytes_of(basic);
+  const std::uint64_t size = shape_of(basic).value_bytes;
   if (!fold(operation, basic, nullptr, nullptr, 0)) {
     c.error = c.call.fail(c.communicator, MPI_ERR_OP,
                           "the operation is not defined for elements of that datatype");

@@ -136,34 +136,13 @@ int indexed_block(const char* function, bool are_bytes, std::int64_t count, std:
   return maker.make(blocks, made);
 }
 
-std::uint64_t alignment_of(Basic basic) {
-  switch (basic) {
-    case Basic::complex32:
-    case Basic::pair_int_int:
-    case Basic::pair_float_int:
-    case Basic::pair_short_int:
-    case Basic::pair_float_float:
-      return 4;
-    case Basic::complex64:
-    case Basic::pair_double_int:
-    case Basic::pair_long_int:
-    case Basic::pair_double_double:
-      return 8;
-    case Basic::complex_long:
-    case Basic::pair_long_double_int:
-      return alignof(long double);
-    default:
-      return bytes_of(basic);
-  }
-}
-
 /// The largest of the numbers that a datatype is made of.
 std::uint64_t alignment_of(const Call& call, MPI_Datatype handle) {
   int error = MPI_SUCCESS;
   const Datatype* const type = call.type(handle, error);
   if (type == nullptr) return 1;
   const TypeRecipe& recipe = notes_of(*type).recipe;
-  if (recipe.combiner == MPI_COMBINER_NAMED) return alignment_of(type->basic());
+  if (recipe.combiner == MPI_COMBINER_NAMED) return shape_of(type->basic()).alignment;
   std::uint64_t largest = 1;
   for (const MPI_Datatype inner : recipe.types) {
     largest = std::max(largest, alignment_of(call, inner));

@@ -13,30 +13,6 @@
 namespace weft::mpi {
 namespace {
 
-/// The bytes of one number; 0: external32 of that type is not there.
-std::uint64_t turned_bytes(Basic basic) {
-  switch (basic) {
-    case Basic::complex32:
-    case Basic::pair_int_int:
-    case Basic::pair_float_int:
-    case Basic::pair_float_float:
-      return 4;
-    case Basic::complex64:
-    case Basic::pair_double_double:
-      return 8;
-    case Basic::none:
-    case Basic::float_long:
-    case Basic::complex_long:
-    case Basic::pair_double_int:
-    case Basic::pair_long_int:
-    case Basic::pair_short_int:
-    case Basic::pair_long_double_int:
-      return 0;
-    default:
-      return bytes_of(basic);
-  }
-}
-
 /// Appends the predefined datatypes that one is made of.
 void add_named(const Call& call, MPI_Datatype handle, std::vector<MPI_Datatype>& named) {
   int error = MPI_SUCCESS;
@@ -64,7 +40,7 @@ struct External {
     }
     type = call.type(handle, error);
     if (type == nullptr) return;
-    number = turned_bytes(type->basic());
+    number = shape_of(type->basic()).turned;
     if (number == 0) {
       refuse(MPI_ERR_TYPE,
              "weft has external32 for datatypes of one kind of numbers alone, which are not long "

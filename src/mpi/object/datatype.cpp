@@ -2,62 +2,50 @@
 #include "mpi/object/datatype.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace weft::mpi {
 
-std::uint64_t bytes_of(Basic basic) {
-  switch (basic) {
-    case Basic::int16:
-    case Basic::uint16:
-      return 2;
-    case Basic::int32:
-    case Basic::uint32:
-    case Basic::float32:
-      return 4;
-    case Basic::int64:
-    case Basic::uint64:
-    case Basic::float64:
-    case Basic::complex32:
-    case Basic::pair_int_int:
-    case Basic::pair_float_int:
-    case Basic::pair_short_int:
-    case Basic::pair_float_float:
-      return 8;
-    case Basic::float_long:
-      return sizeof(long double);
-    case Basic::complex64:
-    case Basic::pair_double_int:
-    case Basic::pair_long_int:
-    case Basic::pair_double_double:
-      return 16;
-    case Basic::complex_long:
-    case Basic::pair_long_double_int:
-      return 2 * sizeof(long double);
-    case Basic::lower_bound:
-    case Basic::upper_bound:
-      return 0;
-    case Basic::none:
-    case Basic::bytes:
-    case Basic::int8:
-    case Basic::uint8:
-      break;
-  }
-  return 1;
-}
+namespace {
 
-std::uint64_t value_bytes_of(Basic basic) {
-  switch (basic) {
-    case Basic::pair_double_int:
-    case Basic::pair_long_int:
-      return 12;
-    case Basic::pair_short_int:
-      return 6;
-    case Basic::pair_long_double_int:
-      return sizeof(long double) + sizeof(int);
-    default:
-      return bytes_of(basic);
-  }
+constexpr std::uint64_t long_bytes = sizeof(long double);
+
+/// In the order of the enumeration.
+constexpr std::array<BasicShape, 26> shapes{{
+    {1, 1, 1, 0},                                                         // none
+    {1, 1, 1, 1},                                                         // bytes
+    {1, 1, 1, 1},                                                         // int8
+    {1, 1, 1, 1},                                                         // uint8
+    {2, 2, 2, 2},                                                         // int16
+    {2, 2, 2, 2},                                                         // uint16
+    {4, 4, 4, 4},                                                         // int32
+    {4, 4, 4, 4},                                                         // uint32
+    {8, 8, 8, 8},                                                         // int64
+    {8, 8, 8, 8},                                                         // uint64
+    {4, 4, 4, 4},                                                         // float32
+    {8, 8, 8, 8},                                                         // float64
+    {long_bytes, long_bytes, alignof(long double), 0},                    // float_long
+    {8, 8, 4, 4},                                                         // complex32
+    {16, 16, 8, 8},                                                       // complex64
+    {2 * long_bytes, 2 * long_bytes, alignof(long double), 0},            // complex_long
+    {0, 0, 0, 0},                                                         // lower_bound
+    {0, 0, 0, 0},                                                         // upper_bound
+    {8, 8, 4, 4},                                                         // pair_int_int
+    {8, 8, 4, 4},                                                         // pair_float_int
+    {16, 12, 8, 0},                                                       // pair_double_int
+    {16, 12, 8, 0},                                                       // pair_long_int
+    {8, 6, 4, 0},                                                         // pair_short_int
+    {2 * long_bytes, long_bytes + sizeof(int), alignof(long double), 0},  // pair_long_double_int
+    {8, 8, 4, 4},                                                         // pair_float_float
+    {16, 16, 8, 8},                                                       // pair_double_double
+}};
+static_assert(shapes.size() == static_cast<std::size_t>(Basic::pair_double_double) + 1);
+
+}  // namespace
+
+const BasicShape& shape_of(Basic basic) {
+  return shapes[static_cast<std::size_t>(basic)];
 }
 
 Datatype::Datatype(Basic basic) : basic_(basic) {
@@ -65,7 +53,7 @@ Datatype::Datatype(Basic basic) : basic_(basic) {
     add({0, sizeof(short)});
     add({sizeof(int), sizeof(int)});
   } else {
-    add({0, value_bytes_of(basic)});
+    add({0, shape_of(basic).value_bytes});
   }
   extent_ = static_cast<std::int64_t>(bytes_of(basic));
   settle();

@@ -42,10 +42,17 @@ enum class Basic : std::uint8_t {
   pair_float_float,
   pair_double_double,
 };
-/// Returns the size of one value in memory with its padding; 1 for `none`.
-std::uint64_t bytes_of(Basic basic);
-/// Returns the size without padding, as a value travels.
-std::uint64_t value_bytes_of(Basic basic);
+/// Sizes of one value.
+struct BasicShape {
+  std::uint64_t bytes;        ///< in memory with its padding; 1 for `none`
+  std::uint64_t value_bytes;  ///< without padding, as it travels
+  std::uint64_t alignment;    ///< that compilers give it
+  std::uint64_t turned;       ///< of a number in it whose bytes external32 turns; 0: there is none
+};
+const BasicShape& shape_of(Basic basic);
+inline std::uint64_t bytes_of(Basic basic) {
+  return shape_of(basic).bytes;
+}
 
 /// Consecutive bytes, from an element's beginning.
 struct Run {

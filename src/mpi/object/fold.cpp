@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/object/fold.hpp"
 
+#include <array>
 #include <complex>
-#include <cstddef>
 #include <cstring>
 #include <type_traits>
 
@@ -105,61 +105,44 @@ bool fold_packed(Fold operation, const void* in, void* inout, std::uint64_t n) {
   return fold_placed<T>(operation, nullptr, nullptr, 0);
 }
 
+using FoldOf = bool (*)(Fold, const void*, void*, std::uint64_t);
+
+/// In the order of the enumeration; nullptr: there is nothing to fold.
+constexpr std::array<FoldOf, 26> folds{
+    nullptr,  // none
+    fold_integer<std::uint8_t>,
+    fold_integer<std::int8_t>,
+    fold_integer<std::uint8_t>,
+    fold_integer<std::int16_t>,
+    fold_integer<std::uint16_t>,
+    fold_integer<std::int32_t>,
+    fold_integer<std::uint32_t>,
+    fold_integer<std::int64_t>,
+    fold_integer<std::uint64_t>,
+    fold_ordered<float>,
+    fold_ordered<double>,
+    fold_ordered<long double>,
+    fold_field<std::complex<float>>,
+    fold_field<std::complex<double>>,
+    fold_field<std::complex<long double>>,
+    nullptr,  // lower_bound
+    nullptr,  // upper_bound
+    fold_placed<int>,
+    fold_placed<float>,
+    fold_packed<double>,
+    fold_packed<long>,
+    fold_packed<short>,
+    fold_packed<long double>,
+    fold_placed<float, float>,
+    fold_placed<double, double>,
+};
+static_assert(folds.size() == static_cast<std::size_t>(Basic::pair_double_double) + 1);
+
 }  // namespace
 
 bool fold(Fold operation, Basic basic, const void* in, void* inout, std::uint64_t values) {
-  switch (basic) {
-    case Basic::bytes:
-    case Basic::uint8:
-      return fold_integer<std::uint8_t>(operation, in, inout, values);
-    case Basic::int8:
-      return fold_integer<std::int8_t>(operation, in, inout, values);
-    case Basic::int16:
-      return fold_integer<std::int16_t>(operation, in, inout, values);
-    case Basic::uint16:
-      return fold_integer<std::uint16_t>(operation, in, inout, values);
-    case Basic::int32:
-      return fold_integer<std::int32_t>(operation, in, inout, values);
-    case Basic::uint32:
-      return fold_integer<std::uint32_t>(operation, in, inout, values);
-    case Basic::int64:
-      return fold_integer<std::int64_t>(operation, in, inout, values);
-    case Basic::uint64:
-      return fold_integer<std::uint64_t>(operation, in, inout, values);
-    case Basic::float32:
-      return fold_ordered<float>(operation, in, inout, values);
-    case Basic::float64:
-      return fold_ordered<double>(operation, in, inout, values);
-    case Basic::float_long:
-      return fold_ordered<long double>(operation, in, inout, values);
-    case Basic::complex32:
-      return fold_field<std::complex<float>>(operation, in, inout, values);
-    case Basic::complex64:
-      return fold_field<std::complex<double>>(operation, in, inout, values);
-    case Basic::complex_long:
-      return fold_field<std::complex<long double>>(operation, in, inout, values);
-    case Basic::pair_int_int:
-      return fold_placed<int>(operation, in, inout, values);
-    case Basic::pair_float_int:
-      return fold_placed<float>(operation, in, inout, values);
-    case Basic::pair_double_int:
-      return fold_packed<double>(operation, in, inout, values);
-    case Basic::pair_long_int:
-      return fold_packed<long>(operation, in, inout, values);
-    case Basic::pair_short_int:
-      return fold_packed<short>(operation, in, inout, values);
-    case Basic::pair_long_double_int:
-      return fold_packed<long double>(operation, in, inout, values);
-    case Basic::pair_float_float:
-      return fold_placed<float, float>(operation, in, inout, values);
-    case Basic::pair_double_double:
-      return fold_placed<double, double>(operation, in, inout, values);
-    case Basic::none:
-    case Basic::lower_bound:
-    case Basic::upper_bound:
-      break;
-  }
-  return false;
+  const FoldOf of_type = folds[static_cast<std::size_t>(basic)];
+  return of_type != nullptr && of_type(operation, in, inout, values);
 }
 
 }  // namespace weft::mpi

@@ -424,7 +424,7 @@ std::vector<std::byte> Window::carry_out(std::span<const std::byte> question) {
     std::vector<std::byte> now = old;
     const std::vector<std::byte> with(rest.begin(), rest.end());  // aligned
     (void)fold(ask.fold, ask.basic, with.data(), now.data(),
-               now.size() / value_bytes_of(ask.basic));
+               now.size() / shape_of(ask.basic).value_bytes);
     element.unpack(now, at);
   }
   return old;
