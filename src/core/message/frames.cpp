@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/message/frames.hpp"
 
-#include <cstring>
 #include <utility>
 
 namespace weft::message {
@@ -30,13 +29,21 @@ bool known(FrameKind kind) {
 
 constexpr std::size_t start_bytes = 4;  // of all frames; in those with a name the tag follows
 
+// The fields behind the start or the header. `v` is a wire::Writer or a wire::Reader.
+constexpr auto unnamed_fields = [](auto& v, auto& frame) {
+  if (frame.kind == FrameKind::hello) v.fields(frame.version);
+  if (frame.kind == FrameKind::hello || frame.kind == FrameKind::credit) {
+    v.fields(frame.granted, frame.received);
+  }
+};
+constexpr auto named_fields = [](auto& v, auto& frame) {
+  if (frame.kind == FrameKind::announce) v.fields(frame.digest);
+  if (frame.kind == FrameKind::get) v.fields(frame.region);
+};
+
 bool decode_unnamed(std::span<const std::byte> bytes, Frame& frame) {
   wire::Reader in(bytes);
-  if (frame.kind == FrameKind::hello) frame.version = in.get<std::uint16_t>();
-  if (frame.kind == FrameKind::hello || frame.kind == FrameKind::credit) {
-    frame.granted = in.get<std::uint64_t>();
-    frame.received = in.get<std::uint64_t>();
-  }
+  unnamed_fields(in, frame);
   return in.done();
 }
 
@@ -67,12 +74,7 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
     return decode_eager(bytes).has_value();
   }
   wire::Reader in(rest);
-  if (frame.kind == FrameKind::announce) frame.digest = in.get<std::uint64_t>();
-  if (frame.kind == FrameKind::get) {
-    frame.region.key = in.get<std::uint64_t>();
-    frame.region.base = in.get<std::uint64_t>();
-    frame.region.length = in.get<std::uint64_t>();
-  }
+  named_fields(in, frame);
   return in.done();
 }
 
@@ -81,21 +83,12 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
 void encode(wire::Writer& out, const Frame& frame) {
   if (names_message(frame.kind)) {
     out.put(header_of(frame));
-    if (frame.kind == FrameKind::announce) out.put(frame.digest);
-    if (frame.kind == FrameKind::get) {
-      out.put(frame.region.key);
-      out.put(frame.region.base);
-      out.put(frame.region.length);
-    }
+    named_fields(out, frame);
     return;
   }
   out.put(std::array<std::uint8_t, start_bytes>{static_cast<std::uint8_t>(frame.kind),
                                                 flags_of(frame)});
-  if (frame.kind == FrameKind::hello) out.put(frame.version);
-  if (frame.kind == FrameKind::hello || frame.kind == FrameKind::credit) {
-    out.put(frame.granted);
-    out.put(frame.received);
-  }
+  unnamed_fields(out, frame);
 }
 
 std::optional<Frame> decode(std::span<const std::byte> bytes) {

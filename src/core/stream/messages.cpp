@@ -18,20 +18,61 @@ wire::Reader body(std::span<const std::byte> bytes, MessageType type) {
   return wire::Reader(bytes.subspan(1));
 }
 
-void put_set(const IndexSet& set, wire::Writer& out) {
-  for (const auto word : set.words()) out.put(word);
+// The members of a view, or of one to come.
+template <class M>
+void put_members(const M& m, wire::Writer& out) {
+  for (const IndexSet* set : {&m.inputs, &m.computes, &m.forgotten}) {
+    for (const auto word : set->words()) out.put(word);
+  }
 }
 
-IndexSet get_set(std::uint32_t size, wire::Reader& in) {
-  IndexSet set(size);
-  for (std::size_t w = 0; w < set.words().size(); ++w) set.assign_word(w, in.get<std::uint64_t>());
-  return set;
+template <class M>
+void get_members(const Roster& roster, wire::Reader& in, M& m) {
+  m.inputs = IndexSet(roster.inputs);
+  m.computes = IndexSet(roster.computes);
+  m.forgotten = IndexSet(roster.computes);
+  for (IndexSet* set : {&m.inputs, &m.computes, &m.forgotten}) {
+    for (std::size_t w = 0; w < set->words().size(); ++w) {
+      set->assign_word(w, in.get<std::uint64_t>());
+    }
+  }
 }
 
 template <class T>
 std::optional<T> only_if(const wire::Reader& in, T value) {
   if (!in.done()) return std::nullopt;
   return value;
+}
+
+// The fields of each message in their order, as far as all have the same size. `v` is a
+// wire::Writer or a wire::Reader.
+constexpr auto hello_fields = [](auto& v, auto& m) { v.fields(m.data, m.descriptors, m.view); };
+constexpr auto written_fields = [](auto& v, auto& m) { v.fields(m.view, m.descriptors, m.ended); };
+constexpr auto credit_fields = [](auto& v, auto& m) {
+  v.fields(m.view, m.received, m.released, m.released_bytes);
+};
+constexpr auto given_up_fields = [](auto& v, auto& m) { v.fields(m.view, m.below); };
+constexpr auto prepare_fields = [](auto& v, auto& m) { v.fields(m.number, m.asked, m.base); };
+constexpr auto promise_fields = [](auto& v, auto& m) { v.fields(m.number, m.next); };
+constexpr auto done_fields = [](auto& v, auto& d) { v.fields(d.compute, d.below); };
+constexpr auto view_fields = [](auto& v, auto& m) {
+  v.fields(m.number, m.asked, m.first, m.end, m.repeated_below, m.doubtful_below);
+};
+constexpr auto suspect_fields = [](auto& v, auto& m) { v.fields(m.node, m.view); };
+
+template <class M, class Fields>
+void encode_as(MessageType type, const M& m, const Fields& fields, wire::Writer& out) {
+  put_type(type, out);
+  fields(out, m);
+}
+
+template <class M, class Fields>
+std::optional<M> decode_as(MessageType type, const Fields& fields,
+                           std::span<const std::byte> bytes) {
+  wire::Reader in = body(bytes, type);
+  M m;
+  fields(in, m);
+  return only_if(in, m);
 }
 
 }  // namespace
@@ -41,78 +82,43 @@ MessageType message_type(std::span<const std::byte> bytes) {
 }
 
 void encode(const Hello& m, wire::Writer& out) {
-  put_type(MessageType::hello, out);
-  for (const auto& region : {m.data, m.descriptors}) {
-    out.put(region.key);
-    out.put(region.base);
-    out.put(region.length);
-  }
-  out.put(m.view);
+  encode_as(MessageType::hello, m, hello_fields, out);
 }
 
 void encode(const Written& m, wire::Writer& out) {
-  put_type(MessageType::written, out);
-  out.put(m.view);
-  out.put(m.descriptors);
-  out.put(m.ended.value());
+  encode_as(MessageType::written, m, written_fields, out);
 }
 
 void encode(const Credit& m, wire::Writer& out) {
-  put_type(MessageType::credit, out);
-  out.put(m.view);
-  out.put(m.received);
-  out.put(m.released);
-  out.put(m.released_bytes);
+  encode_as(MessageType::credit, m, credit_fields, out);
 }
 
 void encode(const GivenUp& m, wire::Writer& out) {
-  put_type(MessageType::given_up, out);
-  out.put(m.view);
-  out.put(m.below.value());
+  encode_as(MessageType::given_up, m, given_up_fields, out);
 }
 
 void encode(const Prepare& m, wire::Writer& out) {
-  put_type(MessageType::prepare, out);
-  out.put(m.number);
-  out.put(m.asked.ticks());
-  out.put(m.base);
-  put_set(m.inputs, out);
-  put_set(m.computes, out);
-  put_set(m.forgotten, out);
+  encode_as(MessageType::prepare, m, prepare_fields, out);
+  put_members(m, out);
 }
 
 void encode(const Promise& m, wire::Writer& out) {
-  put_type(MessageType::promise, out);
-  out.put(m.number);
-  out.put(m.next.value());
+  encode_as(MessageType::promise, m, promise_fields, out);
   out.put(static_cast<std::uint32_t>(m.remembers));
   out.put(static_cast<std::uint32_t>(m.done.size()));
-  for (const DoneBelow& d : m.done) {
-    out.put(d.compute);
-    out.put(d.below.value());
-  }
+  for (const DoneBelow& d : m.done) done_fields(out, d);
 }
 
 void encode(const View& m, wire::Writer& out) {
-  put_type(MessageType::view, out);
-  out.put(m.number);
-  out.put(m.asked.ticks());
-  out.put(m.first.value());
-  out.put(m.end.value());
-  out.put(m.repeated_below.value());
-  out.put(m.doubtful_below.value());
+  encode_as(MessageType::view, m, view_fields, out);
   out.put(static_cast<std::uint32_t>(m.unsure));
-  put_set(m.inputs, out);
-  put_set(m.computes, out);
-  put_set(m.forgotten, out);
+  put_members(m, out);
   out.put(static_cast<std::uint32_t>(m.done.size()));
   for (const std::uint64_t word : m.done) out.put(word);
 }
 
 void encode(const Suspect& m, wire::Writer& out) {
-  put_type(MessageType::suspect, out);
-  out.put(m.node.value());
-  out.put(m.view);
+  encode_as(MessageType::suspect, m, suspect_fields, out);
 }
 
 void encode_bare(MessageType type, wire::Writer& out) {
@@ -126,68 +132,39 @@ void encode_schedule(std::uint32_t view, std::span<const std::byte> payload, wir
 }
 
 std::optional<Hello> decode_hello(std::span<const std::byte> bytes) {
-  wire::Reader in = body(bytes, MessageType::hello);
-  Hello m;
-  for (auto* region : {&m.data, &m.descriptors}) {
-    region->key = in.get<std::uint64_t>();
-    region->base = in.get<std::uint64_t>();
-    region->length = in.get<std::uint64_t>();
-  }
-  m.view = in.get<std::uint32_t>();
-  return only_if(in, m);
+  return decode_as<Hello>(MessageType::hello, hello_fields, bytes);
 }
 
 std::optional<Written> decode_written(std::span<const std::byte> bytes) {
-  wire::Reader in = body(bytes, MessageType::written);
-  Written m;
-  m.view = in.get<std::uint32_t>();
-  m.descriptors = in.get<std::uint64_t>();
-  m.ended = TimesliceIndex(in.get<std::uint64_t>());
-  return only_if(in, m);
+  return decode_as<Written>(MessageType::written, written_fields, bytes);
 }
 
 std::optional<Credit> decode_credit(std::span<const std::byte> bytes) {
-  wire::Reader in = body(bytes, MessageType::credit);
-  Credit m;
-  m.view = in.get<std::uint32_t>();
-  m.received = in.get<std::uint64_t>();
-  m.released = in.get<std::uint64_t>();
-  m.released_bytes = in.get<std::uint64_t>();
-  return only_if(in, m);
+  return decode_as<Credit>(MessageType::credit, credit_fields, bytes);
 }
 
 std::optional<GivenUp> decode_given_up(std::span<const std::byte> bytes) {
-  wire::Reader in = body(bytes, MessageType::given_up);
-  GivenUp m;
-  m.view = in.get<std::uint32_t>();
-  m.below = TimesliceIndex(in.get<std::uint64_t>());
-  return only_if(in, m);
+  return decode_as<GivenUp>(MessageType::given_up, given_up_fields, bytes);
 }
 
 std::optional<Prepare> decode_prepare(std::span<const std::byte> bytes, const Roster& roster) {
   wire::Reader in = body(bytes, MessageType::prepare);
   Prepare m;
-  m.number = in.get<std::uint32_t>();
-  m.asked = Instant(in.get<std::int64_t>());
-  m.base = in.get<std::uint32_t>();
-  m.inputs = get_set(roster.inputs, in);
-  m.computes = get_set(roster.computes, in);
-  m.forgotten = get_set(roster.computes, in);
+  prepare_fields(in, m);
+  get_members(roster, in, m);
   return only_if(in, std::move(m));
 }
 
 std::optional<Promise> decode_promise(std::span<const std::byte> bytes, const Roster& roster) {
   wire::Reader in = body(bytes, MessageType::promise);
   Promise m;
-  m.number = in.get<std::uint32_t>();
-  m.next = TimesliceIndex(in.get<std::uint64_t>());
+  promise_fields(in, m);
   m.remembers = in.get<std::uint32_t>() != 0;
   const auto count = in.get<std::uint32_t>();
   if (count > roster.computes) return std::nullopt;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
     DoneBelow d;
-    d.compute = in.get<std::uint32_t>();
-    d.below = TimesliceIndex(in.get<std::uint64_t>());
+    done_fields(in, d);
     if (d.compute >= roster.computes) return std::nullopt;
     m.done.push_back(d);
   }
@@ -197,16 +174,9 @@ std::optional<Promise> decode_promise(std::span<const std::byte> bytes, const Ro
 std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& roster) {
   wire::Reader in = body(bytes, MessageType::view);
   View m;
-  m.number = in.get<std::uint32_t>();
-  m.asked = Instant(in.get<std::int64_t>());
-  m.first = TimesliceIndex(in.get<std::uint64_t>());
-  m.end = TimesliceIndex(in.get<std::uint64_t>());
-  m.repeated_below = TimesliceIndex(in.get<std::uint64_t>());
-  m.doubtful_below = TimesliceIndex(in.get<std::uint64_t>());
+  view_fields(in, m);
   m.unsure = in.get<std::uint32_t>() != 0;
-  m.inputs = get_set(roster.inputs, in);
-  m.computes = get_set(roster.computes, in);
-  m.forgotten = get_set(roster.computes, in);
+  get_members(roster, in, m);
   const auto words = in.get<std::uint32_t>();
   if (m.number == 0 || words > max_done_words(roster)) return std::nullopt;
   for (std::uint32_t i = 0; i < words && in.ok(); ++i) m.done.push_back(in.get<std::uint64_t>());
@@ -214,12 +184,9 @@ std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& 
 }
 
 std::optional<Suspect> decode_suspect(std::span<const std::byte> bytes, const Roster& roster) {
-  wire::Reader in = body(bytes, MessageType::suspect);
-  Suspect m;
-  m.node = NodeId(in.get<std::uint32_t>());
-  m.view = in.get<std::uint32_t>();
-  if (m.node.value() >= roster.nodes()) return std::nullopt;
-  return only_if(in, m);
+  const auto m = decode_as<Suspect>(MessageType::suspect, suspect_fields, bytes);
+  if (!m || m->node.value() >= roster.nodes()) return std::nullopt;
+  return m;
 }
 
 std::optional<ScheduleMessage> decode_schedule(std::span<const std::byte> bytes) {

@@ -9,13 +9,10 @@ std::size_t encode(const Frame& frame, std::span<std::byte> out) {
   wire::Writer writer(out);
   writer.put(frame.kind);
   if (frame.kind == FrameKind::hello) {
-    writer.put(frame_version);
-    writer.put(frame.incarnation.value());
+    writer.fields(frame_version, frame.incarnation);
   }
   if (frame.kind == FrameKind::write) {
-    writer.put(frame.key);
-    writer.put(frame.offset);
-    writer.put(frame.sizes);
+    writer.fields(frame.key, frame.offset, frame.sizes);
   }
   return writer.size();
 }
@@ -26,7 +23,7 @@ std::optional<Frame> decode(std::span<const std::byte> bytes) {
   switch (frame.kind) {
     case FrameKind::hello:
       if (reader.get<std::uint32_t>() != frame_version) return std::nullopt;
-      frame.incarnation = Incarnation(reader.get<std::uint32_t>());
+      reader.fields(frame.incarnation);
       break;
     case FrameKind::bye:
     case FrameKind::leave:
@@ -35,9 +32,7 @@ std::optional<Frame> decode(std::span<const std::byte> bytes) {
       frame.body = reader.get_bytes(reader.left());
       break;
     case FrameKind::write:
-      frame.key = reader.get<std::uint64_t>();
-      frame.offset = reader.get<std::uint64_t>();
-      frame.sizes = reader.get<std::array<std::uint64_t, 2>>();
+      reader.fields(frame.key, frame.offset, frame.sizes);
       break;
     default:
       return std::nullopt;

@@ -13,32 +13,21 @@ constexpr std::uint8_t kVersion = 1;
 
 void encode(const Marker& marker, std::span<std::byte, Marker::size> out) {
   wire::Writer writer(out);
-  writer.put(kMagic);
-  writer.put(kVersion);
-  writer.put(static_cast<std::uint8_t>(marker.kind));
-  writer.put(marker.bytes);
-  writer.put(marker.arrives.ticks());
+  writer.fields(kMagic, kVersion, marker.kind, marker.bytes, marker.arrives);
 }
 
 std::optional<Marker> decode_marker(std::span<const std::byte> message) {
   wire::Reader reader(message);
-  const auto magic = reader.get<std::uint16_t>();
-  const auto version = reader.get<std::uint8_t>();
-  const auto kind = reader.get<std::uint8_t>();
-  const auto bytes = reader.get<std::uint32_t>();
-  const auto arrives = reader.get<std::int64_t>();
+  std::uint16_t magic = 0;
+  std::uint8_t version = 0;
+  Marker marker;
+  reader.fields(magic, version, marker.kind, marker.bytes, marker.arrives);
   if (!reader.ok() || magic != kMagic || version != kVersion) return std::nullopt;
-  if (bytes > Marker::max_bytes) return std::nullopt;
-  switch (static_cast<Marker::Kind>(kind)) {
-    case Marker::Kind::filler:
-      if (!reader.done()) return std::nullopt;
-      break;
-    case Marker::Kind::message:
-      break;
-    default:
-      return std::nullopt;
-  }
-  return Marker{static_cast<Marker::Kind>(kind), bytes, HostInstant(arrives)};
+  if (marker.bytes > Marker::max_bytes) return std::nullopt;
+  // Nothing follows a filler.
+  if (marker.kind == Marker::Kind::filler && !reader.done()) return std::nullopt;
+  if (marker.kind > Marker::Kind::message) return std::nullopt;
+  return marker;
 }
 
 }  // namespace weft::shaped

@@ -8,20 +8,15 @@ namespace weft::tcp {
 HeaderBytes encode(const FrameHeader& header) {
   HeaderBytes bytes;
   wire::Writer out(bytes);
-  out.put(header.length);
-  out.put(static_cast<std::uint32_t>(header.type));
-  out.put(header.key);
-  out.put(header.offset);
+  out.fields(header.length, static_cast<std::uint32_t>(header.type), header.key, header.offset);
   return bytes;
 }
 
 std::optional<FrameHeader> decode_header(std::span<const std::byte, kHeaderSize> bytes) {
   wire::Reader in(bytes);
   FrameHeader header;
-  header.length = in.get<std::uint32_t>();
-  const auto type = in.get<std::uint32_t>();
-  header.key = in.get<std::uint64_t>();
-  header.offset = in.get<std::uint64_t>();
+  std::uint32_t type = 0;
+  in.fields(header.length, type, header.key, header.offset);
   if (type < 1 || type > 3) return std::nullopt;
   header.type = static_cast<FrameType>(type);
   if (header.type != FrameType::write && (header.key != 0 || header.offset != 0)) {

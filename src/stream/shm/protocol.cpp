@@ -30,39 +30,29 @@ constexpr auto table_fields = [](auto& v, auto& table) {
 
 void put(wire::Writer& out, const Hello& m) {
   const auto group = as_bytes(m.group, max_group_name);
-  out.put(Type::hello);
-  out.put(magic);
-  out.put(static_cast<std::uint32_t>(m.policy));
-  out.put(m.depth);
-  out.put(static_cast<std::uint32_t>(group.size()));
+  out.fields(Type::hello, magic, static_cast<std::uint32_t>(m.policy), m.depth,
+             static_cast<std::uint32_t>(group.size()));
   out.put_bytes(group);
 }
 void put(wire::Writer& out, const Release& m) {
-  out.put(Type::release);
-  out.put(m.delivery);
+  out.fields(Type::release, m.delivery);
 }
 void put(wire::Writer& out, const Leave&) {
   out.put(Type::leave);
 }
 void put(wire::Writer& out, const Welcome& m) {
-  out.put(Type::welcome);
-  out.put(magic);
-  out.fields(m.compute, m.computes);
+  out.fields(Type::welcome, magic, m.compute, m.computes);
 }
 void put(wire::Writer& out, const Refusal& m) {
   const auto reason = as_bytes(m.reason, max_reason);
-  out.put(Type::refusal);
-  out.put(static_cast<std::uint32_t>(reason.size()));
+  out.fields(Type::refusal, static_cast<std::uint32_t>(reason.size()));
   out.put_bytes(reason);
 }
 void put(wire::Writer& out, const FileNotice& m) {
-  out.put(Type::file);
-  out.put(m.number);
+  out.fields(Type::file, m.number);
 }
 void put(wire::Writer& out, const Offer& m) {
-  out.put(Type::offer);
-  out.fields(m.delivery, m.missed);
-  out.put(static_cast<std::uint32_t>(m.repeated ? 1 : 0));
+  out.fields(Type::offer, m.delivery, m.missed, static_cast<std::uint32_t>(m.repeated ? 1 : 0));
   table_fields(out, m.table);
 }
 void put(wire::Writer& out, const End&) {
@@ -78,9 +68,8 @@ std::size_t encode_any(const Message& message, MessageBuffer out) {
 
 std::optional<Hello> get_hello(wire::Reader& in) {
   const bool known = in.get<std::uint32_t>() == magic;
-  const auto policy = in.get<std::uint32_t>();
-  const auto depth = in.get<std::uint32_t>();
-  const auto length = in.get<std::uint32_t>();
+  std::uint32_t policy = 0, depth = 0, length = 0;
+  in.fields(policy, depth, length);
   const auto group = in.get_bytes(length);
   if (!known || !in.done() || policy > static_cast<std::uint32_t>(GroupPolicy::skip) ||
       depth == 0 || depth > max_depth || length == 0 || length > max_group_name) {
