@@ -247,15 +247,6 @@ Result<void> end(const Fault& fault, FaultTarget& target) {
   return {};
 }
 
-Error impossible_here(std::string_view what) {
-  return {ErrorCode::unavailable,
-          fmt::format("{} is not possible here: run the command in a testbed", what)};
-}
-
-Error only_simulated(std::string_view what) {
-  return {ErrorCode::unavailable, fmt::format("{} is possible in simulations only", what)};
-}
-
 }  // namespace
 
 Result<Fault> parse_fault(std::string_view text, std::uint32_t hosts, FaultPlaces places) {
@@ -291,41 +282,13 @@ std::string to_text(const Fault& fault) {
   }
 }
 
-Result<void> FaultTarget::set_link_up(std::uint32_t, bool) {
-  return impossible_here("link-down");
+Error FaultTarget::impossible_here(std::string_view what) {
+  return {ErrorCode::unavailable,
+          fmt::format("{} is not possible here: run the command in a testbed", what)};
 }
-Result<void> FaultTarget::set_partition(const std::vector<std::vector<std::uint32_t>>&) {
-  return impossible_here("partition");
-}
-Result<void> FaultTarget::set_loss(std::uint32_t, std::uint32_t) {
-  return impossible_here("loss");
-}
-Result<void> FaultTarget::set_rate(std::uint32_t, Bandwidth) {
-  return impossible_here("slow");
-}
-Result<void> FaultTarget::set_cable_up(std::string_view, bool) {
-  return only_simulated("a cable by name");
-}
-Result<void> FaultTarget::set_cable_loss(std::string_view, std::uint32_t) {
-  return only_simulated("a cable by name");
-}
-Result<void> FaultTarget::set_cable_rate(std::string_view, Bandwidth) {
-  return only_simulated("a cable by name");
-}
-Result<void> FaultTarget::kill(std::uint32_t) {
-  return impossible_here("kill");
-}
-Result<void> FaultTarget::stop(std::uint32_t) {
-  return impossible_here("stop");
-}
-Result<void> FaultTarget::resume(std::uint32_t) {
-  return impossible_here("cont");
-}
-Result<void> FaultTarget::restart(std::uint32_t) {
-  return impossible_here("restart");
-}
-Result<void> FaultTarget::jump_clock(std::uint32_t, Duration) {
-  return only_simulated("clock");
+
+Error FaultTarget::only_simulated(std::string_view what) {
+  return {ErrorCode::unavailable, fmt::format("{} is possible in simulations only", what)};
 }
 
 FaultPlayer::FaultPlayer(std::vector<Fault> faults, Instant start)

@@ -61,19 +61,31 @@ std::string to_text(const Fault& fault);
 class FaultTarget {
  public:
   virtual ~FaultTarget() = default;
-  virtual Result<void> set_link_up(std::uint32_t host, bool up);
-  virtual Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>& groups);
-  virtual Result<void> set_loss(std::uint32_t host, std::uint32_t parts_per_million);
+  virtual Result<void> set_link_up(std::uint32_t, bool) { return impossible_here("link-down"); }
+  virtual Result<void> set_partition(const std::vector<std::vector<std::uint32_t>>&) {
+    return impossible_here("partition");
+  }
+  /// In parts per million.
+  virtual Result<void> set_loss(std::uint32_t, std::uint32_t) { return impossible_here("loss"); }
   /// Zero gives the usual rate back.
-  virtual Result<void> set_rate(std::uint32_t host, Bandwidth rate);
-  virtual Result<void> set_cable_up(std::string_view cable, bool up);
-  virtual Result<void> set_cable_loss(std::string_view cable, std::uint32_t parts_per_million);
-  virtual Result<void> set_cable_rate(std::string_view cable, Bandwidth rate);
-  virtual Result<void> kill(std::uint32_t host);
-  virtual Result<void> stop(std::uint32_t host);
-  virtual Result<void> resume(std::uint32_t host);
-  virtual Result<void> restart(std::uint32_t host);
-  virtual Result<void> jump_clock(std::uint32_t host, Duration by);
+  virtual Result<void> set_rate(std::uint32_t, Bandwidth) { return impossible_here("slow"); }
+  virtual Result<void> set_cable_up(std::string_view, bool) { return only_simulated(a_cable); }
+  virtual Result<void> set_cable_loss(std::string_view, std::uint32_t) {
+    return only_simulated(a_cable);
+  }
+  virtual Result<void> set_cable_rate(std::string_view, Bandwidth) {
+    return only_simulated(a_cable);
+  }
+  virtual Result<void> kill(std::uint32_t) { return impossible_here("kill"); }
+  virtual Result<void> stop(std::uint32_t) { return impossible_here("stop"); }
+  virtual Result<void> resume(std::uint32_t) { return impossible_here("cont"); }
+  virtual Result<void> restart(std::uint32_t) { return impossible_here("restart"); }
+  virtual Result<void> jump_clock(std::uint32_t, Duration) { return only_simulated("clock"); }
+
+ private:
+  static constexpr std::string_view a_cable = "a cable by name";
+  static Error impossible_here(std::string_view what);
+  static Error only_simulated(std::string_view what);
 };
 
 /// A fault that happened.

@@ -4,26 +4,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::metrics {
 namespace {
 
+constexpr std::pair<HttpStatus, std::string_view> reasons[] = {
+    {HttpStatus::ok, "OK"},
+    {HttpStatus::bad_request, "Bad Request"},
+    {HttpStatus::not_found, "Not Found"},
+    {HttpStatus::method_not_allowed, "Method Not Allowed"},
+    {HttpStatus::header_too_large, "Request Header Fields Too Large"},
+    {HttpStatus::version_not_supported, "HTTP Version Not Supported"},
+};
+
 std::string_view reason_of(HttpStatus status) {
-  switch (status) {
-    case HttpStatus::ok:
-      return "OK";
-    case HttpStatus::bad_request:
-      return "Bad Request";
-    case HttpStatus::not_found:
-      return "Not Found";
-    case HttpStatus::method_not_allowed:
-      return "Method Not Allowed";
-    case HttpStatus::header_too_large:
-      return "Request Header Fields Too Large";
-    case HttpStatus::version_not_supported:
-      return "HTTP Version Not Supported";
-  }
-  return "";
+  return std::ranges::find(reasons, status, &std::pair<HttpStatus, std::string_view>::first)
+      ->second;
 }
 
 bool is_printable(std::string_view text) {
