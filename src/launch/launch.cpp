@@ -46,8 +46,6 @@ constexpr Duration shortest_host_patience = Duration::seconds(10);
 constexpr Duration look_again = Duration::milliseconds(50);
 /// The exit code of a job whose host is gone, as ssh's own.
 constexpr int code_of_lost_host = 255;
-/// Behind the end of a process that exited by itself.
-constexpr const char* not_of_mpi = "; MPI_Comm_spawn starts programs of MPI";
 
 class Launcher final : private HostListener {
  public:
@@ -216,9 +214,7 @@ class Launcher final : private HostListener {
     (void)::poll(files.data(), files.size(), timeout_ms);
   }
 
-  bool all_finished() const {
-    return std::ranges::all_of(hosts_, [](const auto& host) { return host->is_finished(); });
-  }
+  bool all_finished() const { return std::ranges::all_of(hosts_, &Host::is_finished); }
 
   void tell(std::uint32_t rank, char kind, std::string_view text) {
     if (lives_->runs(rank)) ranks_[rank].host->send(rank, kind, text);
@@ -232,6 +228,9 @@ class Launcher final : private HostListener {
   void on_message(std::uint32_t rank, Channel::Message message) override {
     if (rank >= ranks_.size() || !lives_->runs(rank)) return;
     switch (message.kind) {
+      case launch_message::takes:
+        if (!lives_->on_program(rank)) end_without(rank);
+        break;
       case launch_message::address:
         directory_.set_address(rank, std::move(message.text));
         directory_.introduce(rank, [&](std::uint32_t to, const std::string& lines) {
@@ -443,8 +442,10 @@ class Launcher final : private HostListener {
     const std::string what = fmt::format("rank {} {}", rank, how);
     if (const World* world = worlds_ ? worlds_->on_ended(rank) : nullptr) {
       const bool joined = lives_->has_joined(rank);
-      refuse(*world, fmt::format("{} before {} had called MPI_Init{}", what, joined ? "all" : "it",
-                                 joined || end.was_killed ? "" : not_of_mpi));
+      refuse(
+          *world,
+          fmt::format("{} before {} had called MPI_Init{}", what, joined ? "all" : "it",
+                      joined || end.was_killed ? "" : "; MPI_Comm_spawn starts programs of MPI"));
     }
     end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
@@ -516,11 +517,10 @@ class Launcher final : private HostListener {
     }
   }
 
-  /// Others count on a process that is not there any more, and that has not failed.
+  /// Others count on a program that has not failed: its process exited, or began another one.
   void end_without(std::uint32_t rank) {
     if (ending_) return;
-    const std::string what =
-        fmt::format("rank {} exited with code 0 {}", rank, lives_->why_missed(rank));
+    const std::string what = fmt::format("rank {} {}", rank, lives_->why_missed(rank));
     say_(what);
     count(1);
     end_all(what);

@@ -42,6 +42,10 @@ void RankLives::skip(std::uint32_t rank) {
   decide();
 }
 
+bool RankLives::on_program(std::uint32_t rank) {
+  return ++ranks_[rank].programs == 1;
+}
+
 void RankLives::on_joined(std::uint32_t rank) {
   ranks_[rank].joined = any_joined_ = true;
 }
@@ -144,14 +148,18 @@ std::optional<std::uint32_t> RankLives::left_early() const {
 }
 
 const char* RankLives::why_missed(std::uint32_t rank) const {
-  if (!needs_all_) {
-    return "before its program had returned, and others count on it; return from the function that "
-           "run_program is given instead";
+  if (ranks_[rank].programs > 1) {
+    return "starts a second program of MPI, or of weft, and a job has one; start each by a `weft "
+           "run` of its own: weft run … && weft run …";
   }
-  return has_joined(rank)
-             ? "before it had called MPI_Finalize, and others count on it; call that in all "
-               "processes"
-             : "and never called MPI_Init, as others did; start programs of MPI alone";
+  if (!needs_all_) {
+    return "exited with code 0 before its program had returned, and others count on it; return "
+           "from the function that run_program is given instead";
+  }
+  return has_joined(rank) ? "exited with code 0 before it had called MPI_Finalize, and others "
+                            "count on it; call that in all processes"
+                          : "exited with code 0 and never called MPI_Init, as others did; start "
+                            "programs of MPI alone";
 }
 
 void RankLives::decide() {

@@ -31,6 +31,8 @@ class RankLives {
   void begin(std::uint32_t rank);
   /// It cannot be started, and no rank waits for it.
   void skip(std::uint32_t rank);
+  /// A program of its process will join. False: the process had one before, and can have no other.
+  bool on_program(std::uint32_t rank);
   void on_joined(std::uint32_t rank);
   void on_returned(std::uint32_t rank);
   /// Its next life goes on from that place among its messages. If it comes further than all lives
@@ -73,7 +75,7 @@ class RankLives {
   std::optional<std::uint32_t> lost() const;
   /// A process that others may count on left with code 0 before its program returned.
   std::optional<std::uint32_t> left_early() const;
-  /// What such a process should have done, for a message that it exited.
+  /// What such a process did, or one that had two programs, and what it should have done.
   const char* why_missed(std::uint32_t rank) const;
   /// All programs have returned. Nothing is started any more, unless a process of MPI is killed
   /// before it exits: then the job is not over.
@@ -87,6 +89,7 @@ class RankLives {
   enum class State : std::uint8_t { not_ours, runs, resting, to_start, ended };
   struct Rank {
     State state = State::not_ours;
+    std::uint32_t programs = 0;
     bool joined = false;
     bool returned = false;
     bool exited = false;       // with code 0, before its program returned

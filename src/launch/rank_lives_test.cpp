@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace weft {
 namespace {
 
@@ -240,6 +242,17 @@ TEST(rank_lives, where_another_launcher_may_know_better_a_returned_rank_is_start
   lives.begin(1);
   lives.on_over();
   EXPECT_EQ(lives.on_end(1, killed), Next::nothing);
+}
+
+TEST(rank_lives, a_life_has_one_program_of_weft_or_MPI) {
+  RankLives lives(2, {.restart = true, .most_restarts = 3});
+  lives.begin(0);
+  EXPECT_TRUE(lives.on_program(0));
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew);
+  lives.begin(0);
+  EXPECT_TRUE(lives.on_program(0));
+  EXPECT_FALSE(lives.on_program(0));
+  EXPECT_NE(std::string(lives.why_missed(0)).find("a second program"), std::string::npos);
 }
 
 }  // namespace

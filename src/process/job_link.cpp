@@ -137,6 +137,7 @@ Result<JobDescription> read_job_description(const std::string& text) {
 }
 
 Result<JobDescription> JobLink::receive_job() {
+  tell(launch_message::takes, "");
   auto message = channel_.wait();
   if (!message) {
     return Error{ErrorCode::unavailable, "the launcher is gone before it described the job"};

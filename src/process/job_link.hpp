@@ -20,7 +20,9 @@ namespace weft {
 
 // Kinds of messages on the channel between a launcher and a process.
 namespace launch_message {
-inline constexpr char job = 'j';      ///< launcher → process, first: JobDescription
+inline constexpr char job = 'j';    ///< launcher → process, first: JobDescription
+inline constexpr char takes = 't';  ///< process → launcher: it takes its job's description, which
+                                    ///< is there for one process of the rank's program
 inline constexpr char address = 'a';  ///< process → launcher: its fabric's address
 inline constexpr char peers = 'p';  ///< launcher → process: "NODE INCARNATION ADDRESS\n" for each
 inline constexpr char abort = 'x';  ///< launcher → process: why the job ends

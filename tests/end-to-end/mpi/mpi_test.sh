@@ -137,6 +137,19 @@ grep -q 'rank [01]: the log of outcomes cannot be mapped with its limit, WEFT_OU
   "$dir/err" || fail "a log without room is explained by '$(cat "$dir/err")'"
 (($(wc -l <"$dir/err") == 1)) || fail "a log without room takes more than a line: $(cat "$dir/err")"
 
+# A script whose second program is of MPI, too, after the first one or beside it.
+# shellcheck disable=SC2016
+for both in '"$0" 2 && "$0" 2' '"$0" 2 & "$0" 2; wait'; do
+  for how in "" "--restart on-failure" "--fabric tcp"; do
+    code=0
+    # shellcheck disable=SC2086
+    timeout 60 "$weft" run -n 2 $how -- sh -c "$both" "$programs"/mpi_exchange >"$dir/out" 2>&1 || code=$?
+    ((code == 1)) || fail "two programs in a rank, $how: code $code: $(cat "$dir/out")"
+    grep -q 'rank [01] starts a second program of MPI, or of weft, and a job has one; start each by a `weft run` of its own' \
+      "$dir/out" || fail "two programs in a rank, $how: '$(cat "$dir/out")'"
+  done
+done
+
 # What a script has started ends with it.
 # shellcheck disable=SC2016
 "$weft" run -n 1 -- sh -c 'sleep 1000 & echo $! >"$0.new" && mv "$0.new" "$0"; wait' "$dir/started" &
