@@ -53,6 +53,17 @@ done
 expect_failure 1 "no MPI started this process" env WEFT_FABRIC=mpi "$examples/jac2d" 200
 expect_failure 2 "start the program by mpirun" "$weft" run -n 2 --fabric mpi -- "$examples/jac2d" 200
 
+# A standard error that takes nothing costs the line about a restart, and not the job.
+cat >"$dir/dies_once" <<'LIFE'
+#!/usr/bin/env bash
+mkdir "$1/died" 2>/dev/null && kill -9 $$
+exit 0
+LIFE
+chmod +x "$dir/dies_once"
+"$weft" run -n 2 --restart on-failure -- "$dir/dies_once" "$dir" 2>/dev/full ||
+  fail "weft run ended with $? when it could not print"
+[[ -d $dir/died ]] || fail "no rank died"
+
 # Exit codes and errors.
 expect_failure 127 "cannot start '$dir/nothing'" "$weft" run -n 2 -- "$dir/nothing"
 expect_failure 2 "" "$weft" run -n 0 -- true

@@ -334,5 +334,40 @@ TEST(stream_output, help_ends_with_three_examples) {
   }
 }
 
+int exit_code_of(const std::string& command) {
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(stream_output, record_and_report_do_not_depend_on_a_reader_of_the_output) {
+  if (exit_code_of("stdbuf -o0 true 2> /dev/null") != 0) GTEST_SKIP() << "no stdbuf here";
+  const std::pair<const char*, const char*> commands[] = {
+      {"stream local", "run.json"},
+      {"stream local --json", "run.json"},
+      {"stream compare --schedules offset", "compare.json"}};
+  for (const auto& [command, record] : commands) {
+    ScratchDirectory directory;
+    // Without a buffer, so that the first word that is printed meets the full device.
+    EXPECT_EQ(exit_code_of(fmt::format(
+                  "stdbuf -o0 {} {} --inputs 1 --computes 1 --timeslices 20 --no-limit --out "
+                  "{}/out > /dev/full 2> /dev/null",
+                  program(), command, directory.path())),
+              3);
+    EXPECT_TRUE(nlohmann::json::accept(read_file(directory / "out/" + record))) << command;
+    EXPECT_NE(read_file(directory / "out/report.html"), "") << command;
+  }
+}
+
+TEST(stream_output, warnings_that_nobody_takes_change_no_exit_code) {
+  ScratchDirectory directory;
+  write_file(directory / "empty", "");
+  const std::string command =
+      fmt::format("{} stream local --inputs 1 --computes 1 --no-limit --source file:{}/empty",
+                  program(), directory.path());
+  EXPECT_EQ(exit_code_of(command + " > /dev/null 2> " + (directory / "errors")), 0);
+  EXPECT_THAT(read_file(directory / "errors"), HasSubstr("the source gave no data"));
+  EXPECT_EQ(exit_code_of(command + " > /dev/null 2> /dev/full"), 0);
+}
+
 }  // namespace
 }  // namespace weft::e2e
