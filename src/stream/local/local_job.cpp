@@ -163,10 +163,21 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
       break;
     }
     case job_message::failed:
-      if (!failure_) failure_ = decode_failure(message.text);
+      on_failure(decode_failure(message.text));
       break;
     default:
       break;
+  }
+}
+
+/// The first failure ends the job. Others say the same of an option, but each node has a disk of
+/// its own to say what it kept on.
+void LocalJob::on_failure(Error error) {
+  const bool is_of_disk = error.code == ErrorCode::exhausted || error.code == ErrorCode::io;
+  if (!failure_) {
+    failure_ = std::move(error);
+  } else if (is_of_disk && error.message != failure_->message) {
+    spdlog::warn("{}", error.message);
   }
 }
 

@@ -130,6 +130,7 @@ class LocalJob final : private faults::FaultTarget {
   /// Called often. After a long time without a call nobody was heard since nobody listened.
   void look_at_clock(Instant now);
   void on_message(std::uint32_t index, Channel::Message message, const OnProgress& on_progress);
+  void on_failure(Error error);
   void reap();
   void send_to(std::uint32_t index, char kind, const std::string& text);
   void play_faults(Instant now);
