@@ -199,11 +199,15 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       ->group("Output");
   add_force_option(*qos, s.replaces);
   qos->footer(
+      "Without --iterations and --placements the scenario's own numbers run: 500 iterations of 8\n"
+      "placements of qos-small.toml take more than 80 minutes of processor time. --out continues\n"
+      "an experiment with more of them.\n\n"
       "Examples:\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"
-      "  weft qos --scenario examples/scenarios/qos-small.toml --controller algorithm-1 --out "
-      "out/qos\n"
-      "  weft qos --scenario examples/scenarios/qos-small.toml --set qos.threshold=0.4 --json\n"
+      "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1 "
+      "--controller algorithm-1 --out out/qos\n"
+      "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1 "
+      "--set qos.threshold=0.4 --json\n"
       "  weft qos --live --scenario examples/scenarios/qos-live.toml");
   qos->callback(
       [state, &outcome] { run_stoppable(outcome, [&] { run_qos_command(*state, outcome); }); });

@@ -523,6 +523,17 @@ TEST(help, shows_amounts_as_what_they_are) {
   }
 }
 
+TEST(help, of_experiments_has_examples_that_end_soon) {
+  std::istringstream help(run_weft({"qos", "--help"}, 30).output);
+  std::size_t examples = 0;
+  for (std::string line; std::getline(help, line);) {
+    if (line.find("weft qos --scenario") == std::string::npos) continue;
+    ++examples;
+    EXPECT_THAT(line, HasSubstr("--iterations 20 --placements 1"));
+  }
+  EXPECT_GE(examples, 3u);
+}
+
 TEST(crowd, of_processes_is_announced_before_they_start) {
   const auto notices = [](std::uint32_t computes, const char* level) {
     // The job ends as soon as its sinks find no directory.
