@@ -236,6 +236,10 @@ int MPI_Get_version(int* version, int* subversion) {
 }
 
 int MPI_Get_library_version(char* text, int* length) {
-  copy_text(abi::library_version, MPI_MAX_LIBRARY_VERSION_STRING, text, length);
+  const std::string_view about = abi::library_version;  // "weft, with …"
+  const std::size_t name = about.find(',');
+  const std::string versioned =
+      fmt::format("{} {}{}", about.substr(0, name), WEFT_VERSION, about.substr(name));
+  copy_text(versioned, MPI_MAX_LIBRARY_VERSION_STRING, text, length);
   return MPI_SUCCESS;
 }

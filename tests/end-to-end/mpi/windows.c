@@ -232,6 +232,8 @@ int main(int argc, char** argv) {
   int length;
   MPI_Get_library_version(version, &length);
   if (strncmp(version, "weft", 4) == 0) {
+    int major, minor, patch;
+    check(sscanf(version, "weft %d.%d.%d, with", &major, &minor, &patch) == 3, version);
     requests(10);
     requests(20000);
   }
