@@ -3,32 +3,35 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "base/json_members.hpp"
 
 namespace weft {
 
+namespace {
+
+/// `v` is a JsonWriter or a JsonReader.
+constexpr auto program_members = [](auto&& v, auto& program) {
+  v.member("ranks", program.ranks);
+  v.member("command", program.command);
+  v.member("directory", program.directory);
+  v.member("environment", program.environment);
+  v.member("lease_ns", program.lease);
+  v.member("guard", program.guard);
+};
+
+}  // namespace
+
 std::string to_text(const ProgramDescription& program) {
-  nlohmann::json json = {{"ranks", program.ranks},
-                         {"command", program.command},
-                         {"directory", program.directory},
-                         {"environment", program.environment},
-                         {"lease_ns", program.lease.ticks()},
-                         {"guard", program.guard}};
   // Names that are not UTF-8 do not get through.
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return JsonWriter::of(program, program_members)
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<ProgramDescription> read_program_description(const std::string& text) {
   ProgramDescription program;
   try {
-    const auto json = nlohmann::json::parse(text);
-    program.ranks = json.at("ranks").get<std::uint32_t>();
-    program.command = json.at("command").get<std::vector<std::string>>();
-    program.directory = json.at("directory").get<std::string>();
-    program.environment =
-        json.at("environment").get<std::vector<std::pair<std::string, std::string>>>();
-    program.lease = Duration(json.at("lease_ns").get<std::int64_t>());
-    program.guard = json.at("guard").get<std::string>();
+    const auto json = JsonReader::Json::parse(text);
+    program_members(JsonReader(json), program);
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::corrupt,
                  fmt::format("the launcher's description of the program cannot be read ({}); use "

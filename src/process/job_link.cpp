@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_members.hpp"
 #include "base/number_text.hpp"
 #include "net/job_levels.hpp"
 
@@ -14,6 +14,39 @@ namespace {
 
 /// How often the launcher hears that a peer is missed: it forgets reports that come too early.
 constexpr Duration miss_every = Duration::milliseconds(50);
+
+/// `v` is a JsonWriter or a JsonReader.
+constexpr auto job_members = [](auto&& v, auto& job) {
+  v.member("self", job.self);
+  v.member("nodes", job.nodes);
+  v.member("first", job.first);
+  v.member("parents", job.parents);
+  v.member("appnum", job.appnum);
+  v.member("room", job.room);
+  v.member("nodes_here", job.nodes_here);
+  v.member("incarnation", job.incarnation);
+  v.member("fabric", job.fabric);
+  v.member("link", job.link);
+  v.member("network", job.network);
+  v.member("job_id", job.job_id);
+  v.bytes("secret", job.secret);
+  v.member("retain", job.retain);
+  v.member("run", job.run);
+  v.member("peer_timeout_ns", job.peer_timeout);
+  v.member("heartbeat_ns", job.heartbeat);
+  v.member("timeout_ns", job.timeout);
+  v.member("inbox", job.inbox);
+  v.member("outbox", job.outbox);
+  v.member("outbox_fails", job.outbox_fails);
+  v.member("spill", job.spill);
+  v.member("eager", job.eager);
+  v.member("connections", job.connections);
+  v.member("tells_progress", job.tells_progress);
+  v.member("file", job.file);
+  v.member("faults", job.faults);
+  v.member("most_restarts", job.most_restarts);
+  v.member("seed", job.seed);
+};
 
 }  // namespace
 
@@ -55,74 +88,14 @@ Result<ProcessLevels> read_process_levels(const std::string& text, std::uint32_t
 }
 
 std::string to_text(const JobDescription& job) {
-  nlohmann::json json = {
-      {"self", job.self.value()},
-      {"nodes", job.nodes},
-      {"first", job.first.value()},
-      {"parents", job.parents},
-      {"appnum", job.appnum},
-      {"room", job.room},
-      {"nodes_here", job.nodes_here},
-      {"incarnation", job.incarnation.value()},
-      {"fabric", job.fabric},
-      {"link", job.link},
-      {"network", job.network},
-      {"job_id", job.job_id},
-      {"secret", std::vector<std::uint8_t>(job.secret.begin(), job.secret.end())},
-      {"retain", job.retain},
-      {"run", job.run},
-      {"peer_timeout_ns", job.peer_timeout.ticks()},
-      {"heartbeat_ns", job.heartbeat.ticks()},
-      {"timeout_ns", job.timeout.ticks()},
-      {"inbox", job.inbox.value()},
-      {"outbox", job.outbox.value()},
-      {"outbox_fails", job.outbox_fails},
-      {"spill", job.spill},
-      {"eager", job.eager},
-      {"connections", job.connections},
-      {"tells_progress", job.tells_progress},
-      {"file", job.file},
-      {"faults", job.faults},
-      {"most_restarts", job.most_restarts}};
-  if (job.seed) json["seed"] = *job.seed;
-  return json.dump();
+  return JsonWriter::of(job, job_members).dump();
 }
 
 Result<JobDescription> read_job_description(const std::string& text) {
   JobDescription job;
   try {
-    const auto json = nlohmann::json::parse(text);
-    job.self = NodeId(json.at("self").get<std::uint32_t>());
-    job.nodes = json.at("nodes").get<std::uint32_t>();
-    job.first = NodeId(json.at("first").get<std::uint32_t>());
-    job.parents = json.at("parents").get<std::vector<std::uint32_t>>();
-    job.appnum = json.at("appnum").get<std::uint32_t>();
-    job.room = json.at("room").get<std::uint32_t>();
-    job.nodes_here = json.at("nodes_here").get<std::uint32_t>();
-    job.incarnation = Incarnation(json.at("incarnation").get<std::uint32_t>());
-    job.fabric = json.at("fabric").get<std::string>();
-    job.link = json.at("link").get<std::string>();
-    job.network = json.at("network").get<std::string>();
-    job.job_id = json.at("job_id").get<std::string>();
-    for (const auto byte : json.at("secret").get<std::vector<std::uint8_t>>()) {
-      job.secret.push_back(static_cast<char>(byte));
-    }
-    job.retain = json.at("retain").get<bool>();
-    job.run = json.at("run").get<std::string>();
-    job.peer_timeout = Duration(json.at("peer_timeout_ns").get<std::int64_t>());
-    job.heartbeat = Duration(json.at("heartbeat_ns").get<std::int64_t>());
-    job.timeout = Duration(json.at("timeout_ns").get<std::int64_t>());
-    job.inbox = ByteCount(json.at("inbox").get<std::uint64_t>());
-    job.outbox = ByteCount(json.at("outbox").get<std::uint64_t>());
-    job.outbox_fails = json.at("outbox_fails").get<bool>();
-    job.spill = json.at("spill").get<std::string>();
-    job.eager = json.at("eager").get<std::size_t>();
-    job.connections = json.at("connections").get<std::uint32_t>();
-    job.tells_progress = json.at("tells_progress").get<bool>();
-    job.file = json.at("file").get<std::string>();
-    job.faults = json.at("faults").get<bool>();
-    job.most_restarts = json.at("most_restarts").get<std::uint32_t>();
-    if (json.contains("seed")) job.seed = json.at("seed").get<std::uint64_t>();
+    const auto json = JsonReader::Json::parse(text);
+    job_members(JsonReader(json), job);
   } catch (const nlohmann::json::exception& e) {
     return Error{ErrorCode::corrupt,
                  fmt::format("the launcher's description of the job cannot be read ({}); use the "

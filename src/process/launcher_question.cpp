@@ -3,19 +3,37 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include "base/json_members.hpp"
 
 namespace weft {
 namespace {
 
-// Arguments of programs may be any bytes, which are no text of JSON's.
-std::vector<std::uint8_t> bytes_of(const std::string& text) {
-  return {text.begin(), text.end()};
-}
-std::string text_of(const nlohmann::json& bytes) {
-  const auto values = bytes.get<std::vector<std::uint8_t>>();
-  return {values.begin(), values.end()};
-}
+/// The members of each object. `v` is a JsonWriter or a JsonReader.
+namespace members {
+
+constexpr auto word = [](auto&& v, auto& text) { v.bytes("text", text); };
+
+constexpr auto program = [](auto&& v, auto& p) {
+  v.rows("command", p.command, word);
+  v.member("processes", p.processes);
+};
+
+constexpr auto question = [](auto&& v, auto& q) {
+  v.member("kind", q.kind);
+  v.rows("programs", q.programs, program);
+  v.member("parents", q.parents);
+  v.bytes("name", q.name);
+  v.bytes("value", q.value);
+};
+
+constexpr auto answer = [](auto&& v, auto& a) {
+  v.bytes("refusal", a.refusal);
+  v.member("first", a.first);
+  v.member("processes", a.processes);
+  v.bytes("value", a.value);
+};
+
+}  // namespace members
 
 Error unreadable(const char* what) {
   return {ErrorCode::corrupt,
@@ -27,62 +45,37 @@ Error unreadable(const char* what) {
 }  // namespace
 
 std::string to_text(const LauncherQuestion& question) {
-  nlohmann::json programs = nlohmann::json::array();
-  for (const SpawnedProgram& program : question.programs) {
-    nlohmann::json command = nlohmann::json::array();
-    for (const std::string& word : program.command) command.push_back(bytes_of(word));
-    programs.push_back({{"command", command}, {"processes", program.processes}});
-  }
-  return nlohmann::json({{"kind", static_cast<int>(question.kind)},
-                         {"programs", programs},
-                         {"parents", question.parents},
-                         {"name", bytes_of(question.name)},
-                         {"value", bytes_of(question.value)}})
-      .dump();
+  return JsonWriter::of(question, members::question).dump();
 }
 
 std::string to_text(const LauncherAnswer& answer) {
-  return nlohmann::json({{"refusal", bytes_of(answer.refusal)},
-                         {"first", answer.first},
-                         {"processes", answer.processes},
-                         {"value", bytes_of(answer.value)}})
-      .dump();
+  return JsonWriter::of(answer, members::answer).dump();
 }
 
 Result<LauncherQuestion> read_launcher_question(const std::string& text) {
   LauncherQuestion question;
   try {
-    const auto json = nlohmann::json::parse(text);
-    const int kind = json.at("kind").get<int>();
-    if (kind < 0 || kind > static_cast<int>(LauncherQuestion::Kind::find_port)) {
-      return unreadable("an unknown kind");
-    }
-    question.kind = static_cast<LauncherQuestion::Kind>(kind);
-    for (const auto& each : json.at("programs")) {
-      SpawnedProgram program{.command = {}, .processes = each.at("processes")};
-      for (const auto& word : each.at("command")) program.command.push_back(text_of(word));
-      if (program.command.empty() || program.processes == 0) return unreadable("no program");
-      question.programs.push_back(std::move(program));
-    }
-    question.parents = json.at("parents").get<std::vector<std::uint32_t>>();
-    question.name = text_of(json.at("name"));
-    question.value = text_of(json.at("value"));
+    const auto json = JsonReader::Json::parse(text);
+    members::question(JsonReader(json), question);
   } catch (const nlohmann::json::exception& e) {
     return unreadable(e.what());
+  }
+  if (question.kind > LauncherQuestion::Kind::find_port) return unreadable("an unknown kind");
+  for (const SpawnedProgram& program : question.programs) {
+    if (program.command.empty() || program.processes == 0) return unreadable("no program");
   }
   return question;
 }
 
 Result<LauncherAnswer> read_launcher_answer(const std::string& text) {
+  LauncherAnswer answer;
   try {
-    const auto json = nlohmann::json::parse(text);
-    return LauncherAnswer{.refusal = text_of(json.at("refusal")),
-                          .first = json.at("first"),
-                          .processes = json.at("processes"),
-                          .value = text_of(json.at("value"))};
+    const auto json = JsonReader::Json::parse(text);
+    members::answer(JsonReader(json), answer);
   } catch (const nlohmann::json::exception& e) {
     return unreadable(e.what());
   }
+  return answer;
 }
 
 }  // namespace weft

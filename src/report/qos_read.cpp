@@ -4,87 +4,64 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json_members.hpp"
 #include "report/files.hpp"
 #include "report/qos_page.hpp"
 
 namespace weft::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+/// The members of each object in their order in the JSON. `v` is a JsonWriter or a JsonReader.
+namespace members {
 
-Json network_json(const QosNetwork& network) {
-  Json vertices = Json::array(), links = Json::array();
-  for (const QosVertex& v : network.vertices) vertices.push_back({v.name, v.height});
-  for (const QosLink& l : network.links) links.push_back({l.from, l.to, l.before, l.after});
-  return {
-      {"levels", network.levels}, {"vertices", std::move(vertices)}, {"links", std::move(links)}};
-}
+constexpr auto job = [](auto&& v, auto& j) {
+  v.member("name", j.name);
+  v.member("kind", j.kind);
+  v.member("placement", j.placement);
+  v.member("default_of_isolation", j.default_of_isolation);
+  v.member("controlled_of_isolation", j.controlled_of_isolation);
+  v.member("improvement", j.improvement);
+};
 
-// The functions that read throw nlohmann's exceptions.
+constexpr auto load = [](auto&& v, auto& l) {
+  v.member("links", l.links);
+  v.member("level", l.level);
+  v.member("weight", l.weight);
+  v.member("default", l.before);
+  v.member("controlled", l.after);
+};
 
-QosNetwork network_from(const Json& json) {
-  QosNetwork network;
-  network.levels = json.at("levels").get<std::vector<std::uint32_t>>();
-  for (const Json& v : json.at("vertices")) {
-    network.vertices.push_back(
-        {.name = v.at(0).get<std::string>(), .height = v.at(1).get<std::uint32_t>()});
-  }
-  for (const Json& l : json.at("links")) {
-    network.links.push_back({.from = l.at(0).get<std::uint32_t>(),
-                             .to = l.at(1).get<std::uint32_t>(),
-                             .before = l.at(2).get<std::vector<double>>(),
-                             .after = l.at(3).get<std::vector<double>>()});
-  }
-  return network;
-}
+constexpr auto step = [](auto&& v, auto& s) { v.elements(s.accepted, s.improvement); };
+constexpr auto published = [](auto&& v, auto& p) { v.elements(p.what, p.paper, p.ours); };
+constexpr auto trade_off = [](auto&& v, auto& t) { v.elements(t.levels, t.of_alone, t.is_best); };
+constexpr auto vertex = [](auto&& v, auto& vertex) { v.elements(vertex.name, vertex.height); };
+constexpr auto link = [](auto&& v, auto& l) { v.elements(l.from, l.to, l.before, l.after); };
 
-QosRecord record_from(const Json& json) {
-  QosRecord record{.scenario = json.at("scenario").get<std::string>(),
-                   .topology = json.at("topology").get<std::string>(),
-                   .controller = json.at("controller").get<std::string>(),
-                   .command = json.at("command").get<std::string>(),
-                   .iterations = json.at("iterations").get<std::uint32_t>(),
-                   .placements = json.at("placements").get<std::uint32_t>(),
-                   .iterations_to_best = json.at("iterations_to_best").get<std::uint32_t>(),
-                   .seed = json.at("seed").get<std::uint64_t>(),
-                   .jobs = {},
-                   .steps = {},
-                   .loads = {},
-                   .published = {}};
-  for (const Json& j : json.at("jobs")) {
-    record.jobs.push_back({.name = j.at("name").get<std::string>(),
-                           .kind = j.at("kind").get<std::string>(),
-                           .placement = j.at("placement").get<std::uint32_t>(),
-                           .default_of_isolation = j.at("default_of_isolation").get<double>(),
-                           .controlled_of_isolation = j.at("controlled_of_isolation").get<double>(),
-                           .improvement = j.at("improvement").get<double>()});
-  }
-  for (const Json& s : json.at("steps")) {
-    record.steps.push_back(
-        {.accepted = s.at(0).get<std::uint32_t>(), .improvement = s.at(1).get<double>()});
-  }
-  for (const Json& l : json.at("loads")) {
-    record.loads.push_back({.links = l.at("links").get<std::string>(),
-                            .level = l.at("level").get<std::uint32_t>(),
-                            .weight = l.at("weight").get<std::uint32_t>(),
-                            .before = l.at("default").get<double>(),
-                            .after = l.at("controlled").get<double>()});
-  }
-  for (const Json& p : json.at("published")) {
-    record.published.push_back({.what = p.at(0).get<std::string>(),
-                                .paper = p.at(1).get<std::string>(),
-                                .ours = p.at(2).get<std::string>()});
-  }
-  for (const Json& t : json.at("points")) {
-    record.trade_offs.push_back({.levels = t.at(0).get<std::string>(),
-                                 .of_alone = t.at(1).get<std::vector<double>>(),
-                                 .is_best = t.at(2).get<bool>()});
-  }
-  record.network = network_from(json.at("network"));
-  return record;
-}
+constexpr auto network = [](auto&& v, auto& n) {
+  v.member("levels", n.levels);
+  v.rows("vertices", n.vertices, vertex);
+  v.rows("links", n.links, link);
+};
+
+constexpr auto record = [](auto&& v, auto& r) {
+  v.member("scenario", r.scenario);
+  v.member("topology", r.topology);
+  v.member("controller", r.controller);
+  v.member("command", r.command);
+  v.member("iterations", r.iterations);
+  v.member("placements", r.placements);
+  v.member("seed", r.seed);
+  v.member("iterations_to_best", r.iterations_to_best);
+  v.rows("jobs", r.jobs, job);
+  v.rows("steps", r.steps, step);
+  v.rows("loads", r.loads, load);
+  v.rows("published", r.published, published);
+  v.rows("points", r.trade_offs, trade_off);
+  v.part("network", r.network, network);
+};
+
+}  // namespace members
 
 /// Checks everything that the page relies on; empty: nothing is wrong.
 std::string problem_of(const QosRecord& record) {
@@ -105,43 +82,8 @@ std::string problem_of(const QosRecord& record) {
 }  // namespace
 
 std::string to_json(const QosRecord& record) {
-  Json jobs = Json::array(), steps = Json::array(), loads = Json::array(),
-       published = Json::array(), points = Json::array();
-  for (const QosJob& j : record.jobs) {
-    jobs.push_back({{"name", j.name},
-                    {"kind", j.kind},
-                    {"placement", j.placement},
-                    {"default_of_isolation", j.default_of_isolation},
-                    {"controlled_of_isolation", j.controlled_of_isolation},
-                    {"improvement", j.improvement}});
-  }
-  for (const QosStep& s : record.steps) steps.push_back({s.accepted, s.improvement});
-  for (const QosLinkLoad& l : record.loads) {
-    loads.push_back({{"links", l.links},
-                     {"level", l.level},
-                     {"weight", l.weight},
-                     {"default", l.before},
-                     {"controlled", l.after}});
-  }
-  for (const QosPublished& p : record.published) published.push_back({p.what, p.paper, p.ours});
-  for (const QosTradeOff& t : record.trade_offs) {
-    points.push_back({t.levels, t.of_alone, t.is_best});
-  }
-  const Json all{{"scenario", record.scenario},
-                 {"topology", record.topology},
-                 {"controller", record.controller},
-                 {"command", record.command},
-                 {"iterations", record.iterations},
-                 {"placements", record.placements},
-                 {"seed", record.seed},
-                 {"iterations_to_best", record.iterations_to_best},
-                 {"jobs", std::move(jobs)},
-                 {"steps", std::move(steps)},
-                 {"loads", std::move(loads)},
-                 {"published", std::move(published)},
-                 {"points", std::move(points)},
-                 {"network", network_json(record.network)}};
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto json = JsonWriter::of(record, members::record);
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Result<QosRecord> qos_from_json(std::string_view text, std::string_view origin) {
@@ -150,10 +92,12 @@ Result<QosRecord> qos_from_json(std::string_view text, std::string_view origin) 
                  fmt::format("{}: {}; make it again with weft qos --out", origin, why)};
   };
   try {
-    QosRecord record = record_from(Json::parse(text));
+    const auto json = JsonReader::Json::parse(text);
+    QosRecord record;
+    members::record(JsonReader(json), record);
     if (const std::string problem = problem_of(record); !problem.empty()) return refuse(problem);
     return record;
-  } catch (const Json::exception& e) {
+  } catch (const nlohmann::json::exception& e) {
     // "[json.exception.out_of_range.403] key 'jobs' not found"
     const std::string_view what = e.what();
     const auto end = what.find("] ");
