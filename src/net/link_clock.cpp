@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/link_clock.hpp"
 
-#include <limits>
-
 namespace weft::net {
 
 LinkClock::Wide LinkClock::work(PicoInstant now, Bandwidth rate) const {

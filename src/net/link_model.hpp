@@ -4,8 +4,6 @@
 // class, so that emulation and simulation of a link agree.
 #pragma once
 
-#include <cstdint>
-
 #include "net/link_clock.hpp"
 #include "weft/ids.hpp"
 #include "weft/time.hpp"

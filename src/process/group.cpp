@@ -2,7 +2,6 @@
 #include "process/group.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/check.hpp"
 

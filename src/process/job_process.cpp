@@ -6,14 +6,12 @@
 #include <sys/prctl.h>
 
 #include <cstdlib>
-#include <string_view>
 
 #include "base/log.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
-#include "fabric/mpi/mpi.hpp"
 #include "process/job_options.hpp"
 #include "process/proxy_wire.hpp"
 #include "runtime/membership/host_names.hpp"

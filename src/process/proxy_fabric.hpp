@@ -3,7 +3,6 @@
 // process has the simulation (process/simulated/remote_life), and each call asks it.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <string>

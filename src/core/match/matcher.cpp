@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/match/matcher.hpp"
 
-#include "base/check.hpp"
-
 namespace weft::match {
 
 void Matcher::grow() {

@@ -2,7 +2,6 @@
 #include "core/message/archive.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/check.hpp"

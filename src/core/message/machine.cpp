@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/check.hpp"
 #include "net/job_levels.hpp"
 
 namespace weft::message {

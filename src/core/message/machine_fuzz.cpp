@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hostile frames: no frame of a peer makes the machine read or write out of bounds, or keep more
 // than fits the inbox.
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "base/growing_ring.hpp"

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/check.hpp"
-
 namespace weft::message {
 namespace {
 

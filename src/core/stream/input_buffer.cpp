@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/stream/input_buffer.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/check.hpp"

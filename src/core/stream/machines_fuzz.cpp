@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/schedule/grant.hpp"
-#include "core/schedule/in_order.hpp"
 #include "core/stream/compute_machine.hpp"
 #include "core/stream/input_machine.hpp"
 

@@ -10,7 +10,6 @@
 #include "core/stream/input_buffer.hpp"
 #include "core/stream/messages.hpp"
 #include "weft/fabric.hpp"
-#include "weft/ids.hpp"
 
 namespace weft::stream {
 

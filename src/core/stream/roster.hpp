@@ -17,7 +17,6 @@ struct Roster {
   std::uint32_t computes = 1;
 
   constexpr std::uint32_t nodes() const { return inputs + computes; }
-  NodeId input_node(std::uint32_t input) const { return NodeId(input); }
   NodeId compute_node(std::uint32_t compute) const { return NodeId(inputs + compute); }
   bool is_input(NodeId node) const { return node.value() < inputs; }
   bool is_compute(NodeId node) const { return node.value() >= inputs && node.value() < nodes(); }

@@ -4,8 +4,6 @@
 // nonces, that it knows the job's secret and is the life of the node that it claims to be. From
 // then on every frame carries the session's token and a count. Heartbeats keep it up; an error of
 // the provider, a gap, a bad write, a goodbye or silence ends it.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/log.hpp"

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include "base/check.hpp"
-
 namespace weft::ofi {
 namespace {
 

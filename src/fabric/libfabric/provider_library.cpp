@@ -8,7 +8,6 @@
 #include <signal.h>
 
 #include <array>
-#include <string>
 
 namespace weft::ofi {
 namespace {

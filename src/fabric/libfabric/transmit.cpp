@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "base/log.hpp"
 #include "fabric/libfabric/fabric.hpp"
 
 namespace weft::ofi {

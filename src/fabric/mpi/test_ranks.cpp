@@ -8,7 +8,6 @@
 #include <cstring>
 #include <deque>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "base/crc32c.hpp"

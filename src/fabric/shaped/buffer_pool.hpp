@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <vector>
 
 namespace weft::shaped {

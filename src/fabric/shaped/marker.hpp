@@ -9,7 +9,6 @@
 #include <span>
 
 #include "base/clocks.hpp"
-#include "weft/ids.hpp"
 
 namespace weft::shaped {
 

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/copy.hpp"
-#include "base/log.hpp"
 #include "fabric/shm/endpoint.hpp"
 
 namespace weft::shm {

@@ -3,8 +3,6 @@
 
 #include <bit>
 
-#include "base/check.hpp"
-
 namespace weft::shm {
 namespace {
 

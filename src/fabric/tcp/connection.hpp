@@ -2,9 +2,7 @@
 // An endpoint's state of one socket and of one peer. Data only; the rules are in endpoint*.cpp.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
 
 #include "fabric/tcp/frame_reader.hpp"
 #include "fabric/tcp/handshake.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoint: timers, peers that fell silent, and closing connections that others need.
-#include <algorithm>
 #include <utility>
 
 #include "base/log.hpp"

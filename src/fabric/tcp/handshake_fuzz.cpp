@@ -3,7 +3,6 @@
 // input is laid over a genuine message, so that it passes the first checks and reaches the others.
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "base/check.hpp"

@@ -4,9 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "base/descriptor.hpp"
 #include "fabric/tcp/address.hpp"

@@ -7,12 +7,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "mpi/api/absent.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on collective communication, between two groups.
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "mpi/api/intercommunicators.hpp"

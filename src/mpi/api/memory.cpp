@@ -2,7 +2,6 @@
 // Memory that the library allocates, and calls that change nothing.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <thread>

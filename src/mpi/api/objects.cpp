@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <tuple>
 
 #include "mpi/api/intercommunicators.hpp"
 #include "mpi/object/collectives.hpp"

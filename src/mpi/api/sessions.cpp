@@ -7,13 +7,11 @@
 #include <array>
 #include <cctype>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/lifetime.hpp"
-#include "mpi/api/text.hpp"
 
 namespace weft::mpi {
 namespace {

@@ -2,7 +2,6 @@
 // The lock of programs whose threads communicate at the same time.
 #include <unistd.h>
 
-#include <atomic>
 #include <mutex>
 #include <thread>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 
 #include "mpi/api/object_call.hpp"
 #include "mpi/api/topology.hpp"

@@ -2,7 +2,6 @@
 // Folds of MPI's predefined operations.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "mpi/object/datatype.hpp"

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
-#include <utility>
 
 #include "base/copy.hpp"
 #include "base/growing_ring.hpp"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "weft/time.hpp"
 #include "wire/capture/infiniband.hpp"
 
 namespace weft::net::rc {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The responder of a reliable connection: takes requests in the order of their PSNs, and says so
 // when one is missing, or when a page is.
-#include "base/check.hpp"
 #include "net/rc/adapter.hpp"
 
 namespace weft::net::rc {

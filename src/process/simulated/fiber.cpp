@@ -4,7 +4,6 @@
 #include <cxxabi.h>
 
 #include <boost/context/protected_fixedsize_stack.hpp>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <utility>

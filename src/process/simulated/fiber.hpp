@@ -3,7 +3,6 @@
 // itself.
 #pragma once
 
-#include <array>
 #include <boost/context/fiber.hpp>
 #include <cstddef>
 #include <functional>

@@ -9,8 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "base/number_text.hpp"

@@ -3,7 +3,6 @@
 // is the paper's, a "key file"; docs/messages.md lists the keys.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

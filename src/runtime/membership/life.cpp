@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/membership/life.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 

@@ -11,7 +11,6 @@
 #include "core/schedule/dfs/acknowledgement_tracker.hpp"
 #include "core/schedule/dfs/dfs.hpp"
 #include "core/schedule/dfs/interval_grid.hpp"
-#include "core/schedule/dfs/messages.hpp"
 #include "core/schedule/dfs/proposal_book.hpp"
 #include "core/schedule/dfs/round_clock.hpp"
 
