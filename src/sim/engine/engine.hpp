@@ -37,10 +37,7 @@ class Engine {
   }
   /// Whether handlers are to fetch the data of the next events: worth it where records do not fit
   /// into caches.
-  void fetch_ahead_if(bool large) {
-    fetches_ = large;
-    queue_.look_ahead_if(large);
-  }
+  void fetch_ahead_if(bool large) { fetches_ = large; }
 
   /// `at` is not before now.
   void schedule(std::uint32_t source, PicoInstant at, EventKind kind, std::uint32_t target,

@@ -87,12 +87,12 @@ void EventQueue::refill() {
     take_slots();
   }
   if (wheel_.size() > most_in_cache && beyond_ != kNoSlot) fetch_slots();
-  refill_at_ = end_ >= enough_near_ ? end_ - ahead_ : end_;
+  refill_at_ = end_ >= kEnoughNear ? end_ - kMostAhead : end_;
 }
 
 /// Not too far ahead: what is pushed meanwhile has to be put in order with the events in the array.
 void EventQueue::take_slots() {
-  while (end_ < enough_near_) {
+  while (end_ < kEnoughNear) {
     const std::int64_t next = std::min(far_slot_, beyond_);
     if (next == kNoSlot) return;
     if (end_ > 0 && next - wheel_.slot_of(near_[0].time) > kMostSlotsNear) return;

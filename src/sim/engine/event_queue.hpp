@@ -19,12 +19,6 @@ namespace weft::sim {
 
 class EventQueue {
  public:
-  /// Whether `near` is to know many events. If not, fewer have to be put in order with events that
-  /// are pushed meanwhile.
-  void look_ahead_if(bool looks) {
-    ahead_ = looks ? kMostAhead : 0;
-    enough_near_ = looks ? kEnoughNear : kFewNear;
-  }
   bool empty() const { return first_ == end_; }
   std::size_t size() const { return end_ - first_ + wheel_.size() + far_.size(); }
   /// The first event. Not empty.
@@ -58,8 +52,7 @@ class EventQueue {
 
  private:
   static constexpr std::size_t kMostNear = 64;
-  static constexpr std::size_t kEnoughNear = 28;  // to look ahead
-  static constexpr std::size_t kFewNear = 8;
+  static constexpr std::size_t kEnoughNear = 28;  // a refill takes whole slots until there are
   static constexpr std::int64_t kMostSlotsNear = 512;
   static constexpr std::size_t kLeastCrowd = 64;
   static constexpr std::uint64_t kLeastPeriod = 4096;
@@ -86,9 +79,7 @@ class EventQueue {
   alignas(64) std::array<Event, kMostNear> near_;
   std::size_t first_ = 0;
   std::size_t end_ = 0;
-  std::size_t refill_at_ = 0;              // when first_ is there
-  std::size_t enough_near_ = kEnoughNear;  // a refill takes whole slots until there are
-  std::size_t ahead_ = kMostAhead;         // events that remain in the array at a refill
+  std::size_t refill_at_ = 0;      // when first_ is there
   std::int64_t slot_ = kNoSlot;    // the last one in the array; kNoSlot if the queue is empty
   std::int64_t beyond_ = kNoSlot;  // the first slot of the wheel that has events
   EventWheel wheel_{10, 10};
