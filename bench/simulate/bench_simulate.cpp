@@ -127,6 +127,7 @@ bool compare_parts(const Size& size, int rounds, double required_gain) {
   struct Series {
     std::string name;
     std::vector<double> rates, gains;
+    double megabytes = 0;
   };
   std::array<Series, 3> series = {Series{.name = "one part"},
                                   {.name = fmt::format("{} parts", size.parts)},
@@ -137,16 +138,18 @@ bool compare_parts(const Size& size, int rounds, double required_gain) {
     for (std::size_t k = 0; k < series.size(); ++k) {
       series[k].rates.push_back(figures[k].hops_per_s);
       series[k].gains.push_back(figures[k].hops_per_s / figures[0].hops_per_s);
+      series[k].megabytes = figures[k].megabytes;
       same = same && figures[k].trace_hash == figures[0].trace_hash;
     }
   }
-  fmt::print("\n{:<32}{:>16}{:>18}{:>14}\n",
+  fmt::print("\n{:<32}{:>16}{:>18}{:>14}{:>9}\n",
              fmt::format("{}, {} levels", size.topology, size.levels), "M packet-hops/s",
-             "least to most", "times one");
+             "least to most", "times one", "MB");
   for (const Series& s : series) {
     const auto [least, most] = std::minmax_element(s.rates.begin(), s.rates.end());
-    fmt::print("{:<32}{:>16.2f}{:>18}{:>14.2f}\n", s.name, median(s.rates) / 1e6,
-               fmt::format("{:.2f} to {:.2f}", *least / 1e6, *most / 1e6), median(s.gains));
+    fmt::print("{:<32}{:>16.2f}{:>18}{:>14.2f}{:>9.1f}\n", s.name, median(s.rates) / 1e6,
+               fmt::format("{:.2f} to {:.2f}", *least / 1e6, *most / 1e6), median(s.gains),
+               s.megabytes);
   }
   if (!same) fmt::print("the traces differ\n");
   std::fflush(stdout);

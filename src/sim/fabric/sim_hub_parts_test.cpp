@@ -113,11 +113,13 @@ class Play final : private Agent {
         router_(make_router(default_router(topology_), topology_).value()),
         engine_(topology_.vertices()),
         agents_(engine_),
-        network_(topology_, *router_, network_options(), engine_, seed) {
+        border_(partition(topology_, exchange.size()), exchange.rank(), exchange.size()),
+        network_(topology_, *router_, network_options(), engine_, seed,
+                 exchange.size() > 1 ? &border_ : nullptr) {
     if (exchange.size() > 1) {
       const SimFabricOptions like = fabric_options(0);
       windows_.emplace(
-          engine_, network_, exchange, partition(topology_, exchange.size()),
+          engine_, network_, exchange, border_,
           Guarantees{.smallest_packet = 1, .words_matter_after = like.acknowledgement});
     }
     std::vector<std::uint32_t> hosts(nodes);
@@ -268,6 +270,7 @@ class Play final : private Agent {
   std::unique_ptr<Router> router_;
   Engine engine_;
   Agents agents_;
+  Border border_;
   Network network_;
   std::optional<Windows> windows_;
   std::optional<SimHub> hub_;

@@ -15,7 +15,7 @@ std::uint64_t queue_pair(const MessageRequest& request) {
 }  // namespace
 
 Network::Adapter& Network::adapter_of(const MessageRequest& request) {
-  return adapters_[std::size_t{request.source} * options_.levels.size() + request.level];
+  return adapters_[std::size_t{number_of(request.source)} * options_.levels.size() + request.level];
 }
 
 /// Adapters have a path of their own for messages that fit a packet, or take turns between many
@@ -37,7 +37,7 @@ void Network::add_message(std::uint32_t m) {
   flow.tail = m;
   line_up(adapter, m);
   admit(adapter);
-  serve(port(topology_.link({topology_.host(request.source), PortNumber(0)})));
+  serve(port(number_of(request.source)));
 }
 
 /// A flow's first message takes its place: among those that have their turns, or that wait for one.
@@ -80,8 +80,8 @@ void Network::end_turns(std::uint32_t m) {
 
 void Network::join_round(std::uint32_t m) {
   const MessageRequest& request = messages_[m].request;
-  const LinkId l = topology_.link({topology_.host(request.source), PortNumber(0)});
-  join_round(port(l), request.level * channels_, m);  // hosts send in class 0
+  join_round(port(number_of(request.source)), request.level * channels_,
+             m);  // hosts send in class 0
 }
 
 void Network::join_round(Port port, std::uint32_t lane_index, std::uint32_t m) {
@@ -102,7 +102,7 @@ bool Network::gap_is_over(Port port, std::uint32_t lane_index) {
   if (options_.injection_gap == PicoDuration{}) return true;
   const Message& message = messages_[port.lanes[lane_index].round.head];
   if (message.to_send < message.request.bytes || message.request.skips_gap) return true;
-  const PicoInstant next_start = next_starts_[message.request.source];
+  const PicoInstant next_start = next_starts_[number_of(message.request.source)];
   if (next_start > engine_.now()) wake_at(port, next_start);
   return next_start <= engine_.now();
 }
@@ -115,7 +115,7 @@ std::uint32_t Network::make_packet(Port port, std::uint32_t lane_index) {
   const auto payload =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(message.to_send, options_.mtu));
   if (message.to_send >= request.bytes && !request.skips_gap) {  // its first packet
-    next_starts_[request.source] = engine_.now() + options_.injection_gap;
+    next_starts_[number_of(request.source)] = engine_.now() + options_.injection_gap;
   }
   port.lanes[lane_index].level.waited += ticks_of(engine_.now()) - ticks_of(message.posted);
   message.to_send -= payload;
@@ -124,7 +124,7 @@ std::uint32_t Network::make_packet(Port port, std::uint32_t lane_index) {
   Packet& packet = packets_[p];
   packet = {.message = m, .bytes = payload + header_of(request), .last = message.to_send == 0};
   router_.start(packet.route, request.source, request.destination, request.flow,
-                rngs_[request.source]);
+                rngs_[number_of(request.source)]);
   round.head = message.next;
   if (round.head == kNone) {
     port.transmitter.waiting &= ~(std::uint64_t{1} << lane_index);
@@ -132,7 +132,7 @@ std::uint32_t Network::make_packet(Port port, std::uint32_t lane_index) {
   if (packet.last) {
     end_turns(m);
   } else if (options_.second_turn_probability > 0 && round.head != kNone &&
-             rngs_[request.source].uniform() < options_.second_turn_probability) {
+             rngs_[number_of(request.source)].uniform() < options_.second_turn_probability) {
     message.next = round.head;  // once more
     round.head = m;
   } else {

@@ -32,7 +32,7 @@ struct PacketCrossing {
   std::uint32_t source = 0;  ///< vertex that sent it
   std::uint32_t sequence = 0;
   std::uint32_t target = 0;      ///< vertex that it arrives at
-  std::uint32_t arrived_by = 0;  ///< see Packet
+  std::uint32_t arrived_by = 0;  ///< LinkId; nothing at a host
   PicoInstant tail{};
   RouteState route{};
   std::uint16_t port = 0;  ///< of the target
@@ -93,7 +93,7 @@ static_assert(std::has_unique_object_representations_v<WordCrossing>);
 /// Guarantees for a divided simulation: the more there are, the longer parts go on by themselves.
 struct Guarantees {
   std::uint32_t smallest_packet = 1;  ///< no packet has fewer bytes, header included
-  Bandwidth fastest{};  ///< no link will have a higher rate than that, or than it has now
+  Bandwidth fastest{};  ///< no link will have a higher rate than that, or than NetworkOptions say
   bool lossy = false;   ///< links may be declared lossy
   /// Words of users to other parts take effect there so much later, or later still; the longest
   /// duration there is: users send none.
@@ -114,6 +114,7 @@ class Border {
   }
 
   std::uint32_t self() const { return self_; }
+  const std::vector<std::uint32_t>& owners() const { return owners_; }
   bool is_own(Vertex v) const { return owners_[v.value()] == self_; }
   std::uint32_t owner(Vertex v) const { return owners_[v.value()]; }
 

@@ -14,22 +14,10 @@ namespace {
 /// A model of that size stays in the caches of a core, and needs no prefetches.
 constexpr std::size_t kSmallBytes = 512 << 10;
 
-const LinkOptions& options_of(const NetworkOptions& options, CableKind kind) {
-  switch (kind) {
-    case CableKind::host:
-      return options.host_link;
-    case CableKind::global:
-      return options.global_link;
-    case CableKind::local:
-      break;
-  }
-  return options.local_link;
-}
-
 }  // namespace
 
 Network::Network(const Topology& topology, const Router& router, const NetworkOptions& options,
-                 Engine& engine, std::uint64_t seed)
+                 Engine& engine, std::uint64_t seed, Border* border)
     : topology_(topology),
       router_(router),
       options_(options),
@@ -38,38 +26,58 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
       lane_stride_(lane_count_ % 4 == 0 ? lane_count_ + 1 : lane_count_),
       channels_(router.channels()),
       reserve_(level_reserve(options)),
-      loss_rng_(Rng(seed).split(0x1055'0000'0000)) {
+      loss_rng_(Rng(seed).split(0x1055'0000'0000)),
+      border_(border) {
   WEFT_CHECK(check_network(options).ok() && lane_count_ <= 64);
   engine.handle(EventKind::packet_arrives, *this);
   engine.handle(EventKind::port_wakes, *this);
   engine.handle(EventKind::packet_lost, *this);
-  const Rng root(seed);
-  rngs_.reserve(topology.vertices());
-  for (std::uint32_t v = 0; v < topology.vertices(); ++v) rngs_.push_back(root.split(v));
-
   for (std::uint32_t l = 0; l < lane_count_; ++l) {
     const std::uint32_t level = l / channels_;
     facts_[l] = {.level = static_cast<std::uint8_t>(level),
                  .channel = static_cast<std::uint8_t>(l % channels_),
                  .first = static_cast<std::uint8_t>(level * channels_)};
   }
-  build_transmitters();
-  adapters_.resize(std::size_t{topology.hosts()} * options.levels.size());
-  next_starts_.resize(topology.hosts());
-  set_levels(options.levels);
-  engine.fetch_ahead_if(memory_bytes() > kSmallBytes);
+  for (const CableKind kind : {CableKind::host, CableKind::local, CableKind::global}) {
+    latencies_[static_cast<std::size_t>(kind)] = options_.link(kind).latency;
+  }
+  build(seed);
 }
 
-void Network::build_transmitters() {
+/// Makes the records of all vertices that are simulated here.
+void Network::build(std::uint64_t seed) {
+  numbers_.assign(topology_.vertices(), kNone);
+  first_links_.assign(topology_.vertices(), kNone);
+  std::uint32_t hosts = 0, vertices = 0, links = 0;
+  for (std::uint32_t v = 0; v < topology_.vertices(); ++v) {
+    if (!owns(Vertex(v))) continue;
+    numbers_[v] = vertices++;
+    first_links_[v] = links;
+    links += topology_.ports(Vertex(v));
+    hosts += topology_.is_host(Vertex(v)) ? 1 : 0;
+  }
   // Caches find few places for lines that lie multiples of many lines apart, as the first lanes of
   // links would with 16 levels.
-  lanes_.resize(std::size_t{topology_.links()} * lane_stride_);
-  if (channels_ > 1) class_turns_.resize(topology_.links());
-  transmitters_.reserve(topology_.links());
-  for (std::uint32_t i = 0; i < topology_.links(); ++i) {
-    const LinkId l(i);
-    const Vertex own = topology_.port(l).vertex;
-    const LinkOptions& like = options_of(options_, topology_.kind(l));
+  lanes_.resize(std::size_t{links} * lane_stride_);
+  if (channels_ > 1) class_turns_.resize(links);
+  transmitters_.reserve(links);
+  const Rng root(seed);
+  rngs_.reserve(vertices);
+  for (std::uint32_t v = 0; v < topology_.vertices(); ++v) {
+    if (!owns(Vertex(v))) continue;
+    build_transmitters(Vertex(v));
+    rngs_.push_back(root.split(v));
+  }
+  adapters_.resize(std::size_t{hosts} * options_.levels.size());
+  next_starts_.resize(hosts);
+  set_levels(options_.levels);
+  engine_.fetch_ahead_if(memory_bytes() > kSmallBytes);
+}
+
+void Network::build_transmitters(Vertex own) {
+  for (std::uint32_t i = 0; i < topology_.ports(own); ++i) {
+    const LinkId l = topology_.link({own, PortNumber(static_cast<std::uint16_t>(i))});
+    const LinkOptions& like = options_.link(topology_.kind(l));
     const PortRef peer = topology_.peer(l);
     Transmitter t{.rate = like.rate,
                   .own = own,
@@ -81,10 +89,9 @@ void Network::build_transmitters() {
     if (!t.at_host && !options_.output_queues) t.queue_kind = queues_.kind(topology_.ports(own));
     transmitters_.push_back(t);
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
-      Room& room = port(l).lanes[channel].room;
+      Room& room = lanes_[first_lane(number_of(l)) + channel].room;
       room.shared = options_.buffer_bytes - reserve_;
       room.kind = static_cast<std::uint32_t>(topology_.kind(l)) & 3;
-      latencies_[room.kind] = like.latency;
     }
   }
 }
@@ -165,25 +172,29 @@ void Network::deliver(std::uint32_t p) {
 }
 
 void Network::set_rate(LinkId link, Bandwidth rate) {
-  Transmitter& t = transmitters_[link.value()];
+  if (!is_here(link)) return;
+  const Port changed = port(number_of(link));
+  Transmitter& t = changed.transmitter;
   t.clock.change_rate(engine_.now(), t.rate, rate);
   t.rate = rate;
-  serve(port(link));
+  serve(changed);
 }
 
 Bandwidth Network::rate(LinkId link) const {
-  return transmitters_[link.value()].rate;
+  WEFT_CHECK(is_here(link));
+  return transmitters_[number_of(link)].rate;
 }
 
 void Network::set_up(LinkId link, bool up) {
-  transmitters_[link.value()].up = up;
-  if (up) serve(port(link));
-}
-
-std::uint32_t Network::links_down() const {
-  const auto down = std::count_if(transmitters_.begin(), transmitters_.end(),
-                                  [](const Transmitter& t) { return !t.up; });
-  return static_cast<std::uint32_t>(down);
+  if (up) {
+    down_.erase(link);
+  } else {
+    down_.insert(link);
+  }
+  if (!is_here(link)) return;
+  const Port changed = port(number_of(link));
+  changed.transmitter.up = up;
+  if (up) serve(changed);
 }
 
 bool Network::at_rest() const {
@@ -210,14 +221,14 @@ bool Network::at_rest() const {
 }
 
 /// In the switch.
-std::uint64_t Network::packets_waiting(LinkId link, std::uint32_t level) const {
-  if (transmitters_[link.value()].at_host) return 0;
+std::uint64_t Network::packets_waiting(std::uint32_t number, std::uint32_t level) const {
+  if (transmitters_[number].at_host) return 0;
   std::uint64_t count = 0;
   const auto count_from = [&](std::uint32_t p) {
     for (; p != kNone; p = packets_[p].next) ++count;
   };
   for (std::uint32_t channel = 0; channel < channels_; ++channel) {
-    const Round& round = lanes_[first_lane(link) + level * channels_ + channel].round;
+    const Round& round = lanes_[first_lane(number) + level * channels_ + channel].round;
     if (round.head == kNone) continue;
     if (options_.output_queues) {
       count_from(round.head);
@@ -231,11 +242,13 @@ std::uint64_t Network::packets_waiting(LinkId link, std::uint32_t level) const {
 }
 
 LinkCounters Network::counters(LinkId link, std::uint8_t level) const {
-  const Lane& lane = lanes_[first_lane(link) + level * channels_];
+  if (!is_here(link)) return {};
+  const std::uint32_t number = number_of(link);
+  const Lane& lane = lanes_[first_lane(number) + level * channels_];
   const LevelState& of = lane.level;
-  const auto overflown = packets_overflown_.find({link.value(), level});
+  const auto overflown = packets_overflown_.find({number, level});
   const std::uint64_t times = overflown == packets_overflown_.end() ? 0 : overflown->second;
-  const std::uint64_t waited = of.waited + packets_waiting(link, level) * ticks_of(engine_.now());
+  const std::uint64_t waited = of.waited + packets_waiting(number, level) * ticks_of(engine_.now());
   return {.packets = times << 32 | lane.packets,
           .bytes = of.bytes,
           .waited = PicoDuration(static_cast<std::int64_t>(waited))};
@@ -252,7 +265,8 @@ LinkCounters Network::counters(LinkId link) const {
 std::size_t Network::memory_bytes() const {
   std::size_t flows = 0;
   for (const Adapter& adapter : adapters_) flows += adapter.flows.memory_bytes();
-  return flows + transmitters_.capacity() * sizeof(Transmitter) + lanes_.capacity() * sizeof(Lane) +
+  return flows + 2 * numbers_.capacity() * sizeof(std::uint32_t) +
+         transmitters_.capacity() * sizeof(Transmitter) + lanes_.capacity() * sizeof(Lane) +
          queues_.capacity_bytes() + rngs_.capacity() * sizeof(Rng) + packets_.capacity_bytes() +
          messages_.capacity_bytes() + returns_.capacity_bytes() +
          adapters_.capacity() * sizeof(Adapter);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -72,9 +73,11 @@ struct LinkCounters {
 
 class Network final : public EventHandler {
  public:
-  /// Topology, router and engine outlive the network. Options must pass `check_network`.
+  /// Topology, router, engine and border outlive the network. Options must pass `check_network`.
+  /// With a border only the border's own vertices have records and are simulated here: hosts of
+  /// other parts must not send here.
   Network(const Topology& topology, const Router& router, const NetworkOptions& options,
-          Engine& engine, std::uint64_t seed);
+          Engine& engine, std::uint64_t seed, Border* border = nullptr);
 
   /// Its number for MessageRequest::user.
   std::uint16_t add_user(NetworkUser& user);
@@ -92,9 +95,6 @@ class Network final : public EventHandler {
     looks_closer_ = observer_ != nullptr || !losses_.empty();
   }
 
-  /// From now on only the border's own vertices are simulated here, before anything is sent: hosts
-  /// of other parts must not send here. The border outlives the network.
-  void set_border(Border& border);
   /// Returns whether this part of a divided network keeps the vertex; one that is whole keeps all.
   bool owns(Vertex v) const { return border_ == nullptr || border_->is_own(v); }
   /// This part's number, 0 of a whole network.
@@ -113,14 +113,18 @@ class Network final : public EventHandler {
 
   const Topology& topology() const { return topology_; }
   const NetworkOptions& options() const { return options_; }
-  Rng& rng(Vertex v) { return rngs_[v.value()]; }
+  /// Of a vertex that is simulated here.
+  Rng& rng(Vertex v) { return rngs_[numbers_[v.value()]]; }
 
-  /// Changes a link's rate from now on; packets on their way arrive as before.
+  /// Changes a link's rate from now on; packets on their way arrive as before. Does nothing to
+  /// links of other parts.
   void set_rate(LinkId link, Bandwidth rate);
+  /// Of a link that is simulated here.
   Bandwidth rate(LinkId link) const;
   /// A link that is down keeps its packets until it is up again.
   void set_up(LinkId link, bool up);
-  std::uint32_t links_down() const;
+  /// Also of other parts' links, which are set down in all parts.
+  std::uint32_t links_down() const { return static_cast<std::uint32_t>(down_.size()); }
   /// Declares a link lossy: from now on it loses so many of a million packets, each on its own. The
   /// room a packet would have taken is free when it would have been, and its bytes are sent again
   /// by their host (NetworkOptions::retransmit_after). 0: it loses none. In a divided network all
@@ -129,8 +133,8 @@ class Network final : public EventHandler {
   /// Shares and priorities of levels at every port, from now on.
   void set_levels(std::span<const LevelOptions> levels);
 
-  /// Since the beginning, of all levels or of one. Looks at every packet that waits in a switch for
-  /// the link: once in a while, not for each packet.
+  /// Since the beginning, of all levels or of one; nothing of other parts' links. Looks at every
+  /// packet that waits in a switch for the link: once in a while, not for each packet.
   LinkCounters counters(LinkId link) const;
   LinkCounters counters(LinkId link, std::uint8_t level) const;
   std::uint64_t packet_hops() const { return hops_; }
@@ -195,11 +199,25 @@ class Network final : public EventHandler {
   std::uint32_t header_of(const MessageRequest& request) const {
     return request.header != 0 ? request.header : options_.packet_overhead;
   }
-  std::size_t first_lane(LinkId l) const { return std::size_t{l.value()} * lane_stride_; }
-  Port port(LinkId l) { return {transmitters_[l.value()], &lanes_[first_lane(l)]}; }
-  LinkId link(const Port& port) const {
-    return LinkId(static_cast<std::uint32_t>(&port.transmitter - transmitters_.data()));
+  // Links that are simulated here have numbers in the order of their LinkIds, as their records do:
+  // in an undivided network the same numbers.
+  std::uint32_t number_of(LinkId l) const {
+    const PortRef own = topology_.port(l);
+    return first_links_[own.vertex.value()] + own.port.value();
   }
+  std::uint32_t number_of(const Port& port) const {
+    return static_cast<std::uint32_t>(&port.transmitter - transmitters_.data());
+  }
+  /// A host's number among those here, which is also that of its link.
+  std::uint32_t number_of(std::uint32_t host) const { return first_links_[host]; }
+  LinkId link(const Port& port) const {
+    const Vertex own = port.transmitter.own;
+    const std::uint32_t first = topology_.link({own, PortNumber(0)}).value();
+    return LinkId(first + number_of(port) - first_links_[own.value()]);
+  }
+  bool is_here(LinkId l) const { return owns(topology_.port(l).vertex); }
+  std::size_t first_lane(std::uint32_t number) const { return std::size_t{number} * lane_stride_; }
+  Port port(std::uint32_t number) { return {transmitters_[number], &lanes_[first_lane(number)]}; }
   LevelState& level_state(const Port& port, std::uint32_t level) const {
     return port.lanes[level * channels_].level;
   }
@@ -215,11 +233,12 @@ class Network final : public EventHandler {
   // Always inline: the compiler takes a function that only prefetches for one without effect, and
   // may drop a call of it.
   [[gnu::always_inline]] inline void fetch_host(const Event& event, Ahead ahead) const;
-  [[gnu::always_inline]] inline void fetch_adapter(std::uint32_t host, std::uint8_t level,
+  [[gnu::always_inline]] inline void fetch_adapter(std::uint32_t number, std::uint8_t level,
                                                    Ahead ahead) const;
   void deliver(std::uint32_t packet);
-  void build_transmitters();
-  std::uint64_t packets_waiting(LinkId link, std::uint32_t level) const;
+  void build(std::uint64_t seed);
+  void build_transmitters(Vertex own);
+  std::uint64_t packets_waiting(std::uint32_t number, std::uint32_t level) const;
   // network_serve.cpp: packets' arrivals, and the work of a transmitter. What each hop takes is
   // inline there: calls that looked everything up again took a tenth of a hop's instructions.
   void on_arrival(const Event& event);
@@ -273,6 +292,7 @@ class Network final : public EventHandler {
   inline static void set_next(Room& of, PicoInstant at, std::uint32_t bytes, std::uint32_t lane);
   // network_border.cpp: several processes
   void send_across(Port port, PicoInstant at, std::uint32_t packet);
+  void give_back_across(const Packet& packet, PicoInstant departure);
   void release(std::uint32_t message);
   void forget(std::uint32_t message);
   std::uint32_t adopt(const PacketCrossing& crossing);
@@ -281,7 +301,6 @@ class Network final : public EventHandler {
   void receive_loss(const LossCrossing& crossing);
   void receive_word(const WordCrossing& crossing, std::span<const std::byte>& batch);
   std::uint32_t sender_of(const LossCrossing& crossing);
-  PicoDuration time_of_sending(LinkId l, const Guarantees& expected) const;
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
   void lose(Port port, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
@@ -300,6 +319,8 @@ class Network final : public EventHandler {
 
   static constexpr std::uint16_t kHostWakes = 1;  // Event::detail of a wake-up
   static constexpr int kSerialBits = 44;          // of Message::serial; above is the part
+  // Packet::arrived_by: the LinkId of a link in another part
+  static constexpr std::uint32_t kElsewhere = 0x8000'0000;
 
   const Topology& topology_;
   const Router& router_;
@@ -314,19 +335,21 @@ class Network final : public EventHandler {
   std::array<std::int32_t, 16> allowances_{};  // by level: bytes of a turn
   std::vector<Priority> priorities_;           // the highest first
 
-  HugeVector<Transmitter> transmitters_;  // by LinkId
-  HugeVector<Lane> lanes_;                // by LinkId, level and class
+  std::vector<std::uint32_t> numbers_;      // by vertex: its number among those here, or kNone
+  std::vector<std::uint32_t> first_links_;  // by vertex: the number of its first link, or kNone
+  HugeVector<Transmitter> transmitters_;    // by number
+  HugeVector<Lane> lanes_;                  // by number of the link, level and class
   /// By link, where levels have several classes: four bits for each level, the class that sent
   /// last.
   std::vector<std::uint64_t> class_turns_;
   QueueBlocks queues_;
-  std::vector<Rng> rngs_;                 // by vertex
-  HugeVector<Adapter> adapters_;          // by host and level
-  std::vector<PicoInstant> next_starts_;  // by host: the injection gap
+  std::vector<Rng> rngs_;                 // by the number of the vertex
+  HugeVector<Adapter> adapters_;          // by the number of the host and level
+  std::vector<PicoInstant> next_starts_;  // by the number of the host: the injection gap
   Pool<Packet> packets_;
   Pool<Message> messages_;
   Pool<CreditReturn> returns_;
-  /// By link and level: how often Lane::packets began again at 0.
+  /// By number of the link and level: how often Lane::packets began again at 0.
   std::map<std::pair<std::uint32_t, std::uint8_t>, std::uint64_t> packets_overflown_;
   std::vector<NetworkUser*> users_;
   std::uint64_t hops_ = 0;
@@ -335,12 +358,13 @@ class Network final : public EventHandler {
     std::uint32_t parts_per_million = 0;
     Rng rng;
   };
-  std::map<LinkId, Loss> losses_;  // of links that were ever declared lossy
+  std::map<LinkId, Loss> losses_;  // of links here that were ever declared lossy
   Rng loss_rng_;
   std::uint64_t lost_ = 0;
   NetworkObserver* observer_ = nullptr;
   bool looks_closer_ = false;  // at transmissions: an observer is told, or links lose packets
-  Border* border_ = nullptr;
+  std::set<LinkId> down_;
+  Border* border_;
   std::uint64_t next_serial_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> foreign_;  // of several packets, by serial
 };

@@ -42,40 +42,31 @@ PicoDuration time_of(std::uint32_t bytes, Bandwidth rate) {
 
 }  // namespace
 
-void Network::set_border(Border& border) {
-  WEFT_CHECK(messages_.in_use() == 0);
-  border_ = &border;
-}
-
-/// The time that the smallest packet takes on a link, at any expected rate.
-PicoDuration Network::time_of_sending(LinkId l, const Guarantees& expected) const {
-  const Bandwidth rate = transmitters_[l.value()].rate;
-  const bool has_limit = rate.bytes_per_second() != 0;
-  return time_of(expected.smallest_packet, has_limit ? std::max(rate, expected.fastest) : rate);
-}
-
 PicoDuration Network::lookahead(const Guarantees& expected) const {
   WEFT_CHECK(border_ != nullptr);
-  const auto sending = [&](LinkId l) { return time_of_sending(l, expected); };
+  // The time that the smallest packet takes on a link, at any expected rate.
+  const auto sending = [&](LinkId l) {
+    const Bandwidth rate = options_.link(topology_.kind(l)).rate;
+    const bool has_limit = rate.bytes_per_second() != 0;
+    return time_of(expected.smallest_packet, has_limit ? std::max(rate, expected.fastest) : rate);
+  };
   PicoDuration least = PicoDuration::max();
   for (std::uint32_t i = 0; i < topology_.links(); ++i) {
     const LinkId l(i);
-    const Transmitter& t = transmitters_[i];
-    if (expected.lossy) {
-      const PicoDuration arrival = latency(t.kind) + sending(l);
-      least = std::min(least, arrival + options_.retransmit_after);
-    }
-    if (border_->owner(topology_.port(l).vertex) == border_->owner(t.peer)) continue;
-    const PicoDuration cable = latency(t.kind);
+    const Vertex peer = topology_.peer(l).vertex;
+    const PicoDuration cable = latency(topology_.kind(l));
+    if (expected.lossy) least = std::min(least, cable + sending(l) + options_.retransmit_after);
+    if (border_->owner(topology_.port(l).vertex) == border_->owner(peer)) continue;
+    const bool to_host = topology_.is_host(peer);
     PicoDuration data = cable;
-    if (t.to_host || !options_.cut_through) data += sending(l);
-    if (!t.to_host) data += options_.switch_delay;
+    if (to_host || !options_.cut_through) data += sending(l);
+    if (!to_host) data += options_.switch_delay;
     least = std::min(least, data);
-    if (t.to_host) continue;  // its room is the transmitter's own affair
+    if (to_host) continue;  // its room is the transmitter's own affair
     // Room comes back when the packet has left the switch by another link.
     PicoDuration leaving = PicoDuration::max();
-    const std::uint32_t first = topology_.link({t.peer, PortNumber(0)}).value();
-    for (std::uint32_t o = first; o < first + topology_.ports(t.peer); ++o) {
+    const std::uint32_t first = topology_.link({peer, PortNumber(0)}).value();
+    for (std::uint32_t o = first; o < first + topology_.ports(peer); ++o) {
       leaving = std::min(leaving, sending(LinkId(o)));
     }
     least = std::min(least, cable + leaving);
@@ -98,7 +89,7 @@ void Network::send_across(Port port, PicoInstant at, std::uint32_t p) {
                                        .source = source,
                                        .sequence = engine_.next_sequence(source),
                                        .target = t.peer.value(),
-                                       .arrived_by = packet.arrived_by,
+                                       .arrived_by = link(port).value(),
                                        .tail = packet.tail,
                                        .route = packet.route,
                                        .port = t.peer_port.value(),
@@ -117,6 +108,16 @@ void Network::send_across(Port port, PicoInstant at, std::uint32_t p) {
   packets_.give_back(p);
   --message.packets;
   if (!t.at_host) release(m);
+}
+
+/// The packet came from another part: its room comes back there.
+void Network::give_back_across(const Packet& packet, PicoInstant departure) {
+  const LinkId by(packet.arrived_by & ~kElsewhere);
+  border_->send(topology_.port(by).vertex,
+                CreditCrossing{.link = by.value(),
+                               .lane = packet.lane,
+                               .bytes = packet.bytes,
+                               .at = departure + latency(topology_.kind(by))});
 }
 
 /// Forgets a message when none of it is left here, and nothing will look for its record.
@@ -166,32 +167,34 @@ void Network::receive_packet(const PacketCrossing& c) {
                  c.source < topology_.vertices() && c.lane < lane_count_ &&
                  c.from_host < topology_.hosts() && c.to_host < topology_.hosts() &&
                  c.user < users_.size() && c.message_bytes > 0 && c.bytes > 0 &&
-                 (topology_.is_host(at) || c.arrived_by < topology_.links()),
+                 c.arrived_by < topology_.links(),
              "a packet for vertex {} port {} lane {}", c.target, c.port, c.lane);
   const std::uint32_t m = adopt(c);
   ++messages_[m].packets;
+  const bool to_host = topology_.is_host(at);
   const std::uint32_t p = packets_.take();
   packets_[p] = {.tail = c.tail,
                  .route = c.route,
                  .message = m,
                  .bytes = c.bytes,
-                 .arrived_by = c.arrived_by,
+                 .arrived_by = to_host ? kNone : kElsewhere | c.arrived_by,
                  .lane = c.lane,
                  .last = c.last != 0};
+  const Arrival next(p, to_host ? KnownHop() : router_.foresee(at, c.route), facts_[c.lane].first);
   engine_.schedule_foreign({.time = c.time,
                             .sequence = c.sequence,
                             .source = c.source,
                             .target = c.target,
                             .kind = EventKind::packet_arrives,
                             .detail = c.port,
-                            .payload = p});
+                            .payload = next.payload()});
 }
 
 void Network::receive_credit(const CreditCrossing& c) {
   WEFT_CHECK(c.link < topology_.links() && owns(topology_.port(LinkId(c.link)).vertex) &&
                  c.lane < lane_count_,
              "room for link {} lane {}", c.link, c.lane);
-  return_credit(port(LinkId(c.link)), c.at, c.bytes, c.lane);
+  return_credit(port(number_of(LinkId(c.link))), c.at, c.bytes, c.lane);
 }
 
 /// The record of a message of which something is to be sent again. When all of it had left, it was

@@ -30,17 +30,16 @@ std::uint64_t address_of(const void* record) {
 
 }  // namespace
 
-void Network::fetch_adapter(std::uint32_t host, std::uint8_t level, Ahead ahead) const {
-  const Adapter& adapter = adapters_[std::size_t{host} * options_.levels.size() + level];
+void Network::fetch_adapter(std::uint32_t number, std::uint8_t level, Ahead ahead) const {
+  const Adapter& adapter = adapters_[std::size_t{number} * options_.levels.size() + level];
   if (ahead == Ahead::late) return adapter.flows.fetch();
   __builtin_prefetch(&adapter, 1);
-  const LinkId l = topology_.link({topology_.host(host), PortNumber(0)});
-  __builtin_prefetch(&transmitters_[l.value()], 1);
-  __builtin_prefetch(&lanes_[first_lane(l) + level * channels_], 1);
+  __builtin_prefetch(&transmitters_[number], 1);
+  __builtin_prefetch(&lanes_[first_lane(number) + level * channels_], 1);
 }
 
 void Network::fetch_sender(std::uint32_t host, std::uint8_t level, Ahead ahead) const {
-  fetch_adapter(host, level, ahead);
+  fetch_adapter(number_of(host), level, ahead);
 }
 
 /// For a host that is about to send: the payload names its message.
@@ -64,13 +63,13 @@ void Network::fetch(const Event& event, Ahead ahead) const {
   const Arrival arrival(event.payload);
   // The link that the packet will leave by, if that is known, or that wakes.
   const Vertex at(event.target & static_cast<std::uint32_t>(arrives));
-  const LinkId out = topology_.link({at, arrival.hop().port});
-  const LinkId l(static_cast<std::uint32_t>(either(arrives, out.value(), event.target)));
-  const Lane* lanes = &lanes_[first_lane(l)];
+  const std::uint32_t out = first_links_[at.value()] + arrival.hop().port.value();
+  const auto number = static_cast<std::uint32_t>(either(arrives, out, event.target));
+  const Lane* lanes = &lanes_[first_lane(number)];
   const Lane* lane = lanes + arrival.lane();
   if (ahead == Ahead::early) {
     __builtin_prefetch(&packets_[arrival.packet()], 1);
-    __builtin_prefetch(&transmitters_[l.value()], 1);
+    __builtin_prefetch(&transmitters_[number], 1);
     __builtin_prefetch(lanes, 1);
     __builtin_prefetch(lane, 1);
     return;
@@ -79,7 +78,8 @@ void Network::fetch(const Event& event, Ahead ahead) const {
   // the queue that it will join or leave.
   const Packet& packet = packets_[arrival.packet()];
   const std::uint64_t arrived = mask_of(packet.arrived_by == kNone);
-  const LinkId by(static_cast<std::uint32_t>(packet.arrived_by & ~arrived));
+  const std::uint64_t here = mask_of((packet.arrived_by & kElsewhere) == 0);
+  const auto by = static_cast<std::uint32_t>(packet.arrived_by & here);
   const std::uint64_t room = address_of(&lanes_[first_lane(by) + facts_[packet.lane].channel]);
   const std::uint64_t used = address_of(&lanes_[first_lane(by) + packet.lane]);
   const std::uint64_t message = address_of(messages_.data()) + packet.message * sizeof(Message);

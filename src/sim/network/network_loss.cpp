@@ -10,6 +10,7 @@ constexpr std::uint32_t million = 1'000'000;
 }  // namespace
 
 void Network::set_loss(LinkId link, std::uint32_t parts_per_million) {
+  if (!is_here(link)) return;
   const auto at = losses_.try_emplace(link, Loss{.rng = loss_rng_.split(link.value())}).first;
   at->second.parts_per_million = parts_per_million;
   looks_closer_ = true;

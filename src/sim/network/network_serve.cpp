@@ -44,7 +44,7 @@ void Network::on_event(const Event& event) {
     send_again(event);
     return;
   }
-  const Port woken = port(LinkId(event.target));
+  const Port woken = port(event.target);
   Transmitter& t = woken.transmitter;
   if (t.wake != event.time) return;  // something earlier happened in between
   t.wake = PicoInstant::never();
@@ -59,7 +59,7 @@ Hop Network::hop_of(const Event& event, Packet& packet, const Port& first) {
   const PortLoad load({&state_of(first, packet.lane).queued, lane_stride_ * sizeof(Lane)},
                       {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now());
   return router_.next(Vertex(event.target), PortNumber(event.detail), packet.route, load,
-                      rngs_[event.target]);
+                      rng(Vertex(event.target)));
 }
 
 void Network::on_arrival(const Event& event) {
@@ -73,7 +73,7 @@ void Network::on_arrival(const Event& event) {
     return;
   }
   Packet& packet = packets_[p];
-  const Port first = port(topology_.link({at, PortNumber(0)}));
+  const Port first = port(first_links_[at.value()]);
   const Hop hop = hop_of(event, packet, first);
   packet.route.channel = hop.channel;
   const std::uint32_t number = hop.port.value();
@@ -132,7 +132,7 @@ void Network::wake_at(Port port, PicoInstant at) {
   Transmitter& t = port.transmitter;
   if (t.wake <= at) return;
   t.wake = at;
-  engine_.schedule_wake(t.own.value(), at, EventKind::port_wakes, link(port).value(),
+  engine_.schedule_wake(t.own.value(), at, EventKind::port_wakes, number_of(port),
                         t.at_host ? kHostWakes : 0, likely_next(port).payload());
 }
 
@@ -263,7 +263,7 @@ std::uint32_t Network::able_lane(Port port, std::uint32_t level) {
 std::uint32_t Network::able_class(Port port, std::uint32_t level) {
   const Transmitter& t = port.transmitter;
   const std::uint32_t first = level * channels_;
-  const std::uint64_t turns = class_turns_[link(port).value()];
+  const std::uint64_t turns = class_turns_[number_of(port)];
   const auto last = static_cast<std::uint32_t>(turns >> (4 * level) & 15);
   for (std::uint32_t i = 1; i <= channels_; ++i) {
     const std::uint32_t lane_index = first + (last + i) % channels_;
@@ -322,7 +322,7 @@ void Network::charge(Port port, Pick pick, std::uint32_t bytes) {
   const LaneFacts facts = facts_[pick.lane];
   const std::uint32_t level = facts.level;
   if (channels_ > 1) {
-    std::uint64_t& class_turns = class_turns_[link(port).value()];
+    std::uint64_t& class_turns = class_turns_[number_of(port)];
     class_turns &= ~(std::uint64_t{15} << (4 * level));
     class_turns |= std::uint64_t{facts.channel} << (4 * level);
   }
@@ -414,15 +414,10 @@ std::uint32_t Network::take_packet(Port port, std::uint32_t lane_index) {
 
 /// The packet goes on: its room in the buffer that it lies in comes back to the sender.
 void Network::leave_buffer(const Packet& packet, PicoInstant departure) {
-  const Port by = port(LinkId(packet.arrived_by));
+  if ((packet.arrived_by & kElsewhere) != 0) [[unlikely]]
+    return give_back_across(packet, departure);
+  const Port by = port(packet.arrived_by);
   const PicoInstant returned = departure + latencies_[room(by, packet.lane).kind];
-  if (border_ != nullptr && !owns(by.transmitter.own)) [[unlikely]] {
-    border_->send(
-        by.transmitter.own,
-        CreditCrossing{
-            .link = packet.arrived_by, .lane = packet.lane, .bytes = packet.bytes, .at = returned});
-    return;
-  }
   note_return(by, returned, packet.bytes, packet.lane);
 }
 
@@ -442,7 +437,7 @@ void Network::take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes
 }
 
 void Network::count_overflow(Port port, std::uint32_t level) {
-  ++packets_overflown_[{link(port).value(), static_cast<std::uint8_t>(level)}];
+  ++packets_overflown_[{number_of(port), static_cast<std::uint8_t>(level)}];
 }
 
 /// The link is free, and begins to send now.
@@ -468,7 +463,7 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
     packet.arrived_by = kNone;
     return_credit(port, arrival + cable, packet.bytes, lane_index);
   } else {
-    packet.arrived_by = link(port).value();
+    packet.arrived_by = number_of(port);
     packet.tail = arrival + options_.switch_delay;
     at = options_.cut_through ? start + cable + options_.switch_delay : packet.tail;
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/topology/topology.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -63,6 +64,11 @@ struct NetworkOptions {
   /// How probably a message has a second turn in a row, 0 … 0.9: connections whose packets are let
   /// go by acknowledgements do not share a link exactly.
   double second_turn_probability = 0;
+
+  const LinkOptions& link(CableKind kind) const {
+    if (kind == CableKind::host) return host_link;
+    return kind == CableKind::global ? global_link : local_link;
+  }
 };
 
 /// "aries", "ib-qdr", "ib-fdr", "ib-edr", "ib-hdr", "10gbe", "100gbe"; docs/simulator.md has the

@@ -17,7 +17,7 @@ struct alignas(64) Packet {
   std::uint32_t message = kNone;  ///< record at the network
   std::uint32_t bytes = 0;        ///< with its header
   std::uint32_t next = kNone;
-  std::uint32_t arrived_by = kNone;  ///< link whose buffer it lies in
+  std::uint32_t arrived_by = kNone;  ///< number of the link whose buffer it lies in
   std::uint16_t lane = 0;            ///< of that link
   std::uint16_t queue = 0;           ///< queue, of the lane that it waits for
   bool last = false;                 ///< no packet of the message follows

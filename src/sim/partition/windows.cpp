@@ -9,19 +9,18 @@
 
 namespace weft::sim {
 
-Windows::Windows(Engine& engine, Network& network, Exchange& exchange,
-                 std::vector<std::uint32_t> owners, const Guarantees& expected)
+Windows::Windows(Engine& engine, Network& network, Exchange& exchange, Border& border,
+                 const Guarantees& expected)
     : expected_(expected),
       engine_(engine),
       network_(network),
       exchange_(exchange),
-      border_(owners, exchange.rank(), exchange.size()),
+      border_(border),
       // The link that loses a packet may be in any part, and so may its sender, and nodes of a job.
       neighbours_(expected.everybody_talks()
                       ? others(exchange)
-                      : neighbours_of(network.topology(), owners, exchange.rank())),
+                      : neighbours_of(network.topology(), border.owners(), exchange.rank())),
       incoming_(exchange.size()) {
-  network.set_border(border_);
   length_ = network.lookahead(expected);
   engine.count_shared(exchange.rank() == 0);
 }

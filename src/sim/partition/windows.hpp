@@ -16,10 +16,9 @@ namespace weft::sim {
 
 class Windows {
  public:
-  /// Divides the network's topology among the exchange's ranks by `owners` (see `partition`) and
-  /// makes this rank's part the network's border. Before anything is scheduled. All must outlive
-  /// it; the network is not used after it.
-  Windows(Engine& engine, Network& network, Exchange& exchange, std::vector<std::uint32_t> owners,
+  /// `border` is the network's, which divides the topology among the exchange's ranks (see
+  /// `partition`). Before anything is scheduled. All must outlive it.
+  Windows(Engine& engine, Network& network, Exchange& exchange, Border& border,
           const Guarantees& expected);
   Windows(const Windows&) = delete;
   Windows& operator=(const Windows&) = delete;
@@ -46,7 +45,7 @@ class Windows {
   Engine& engine_;
   Network& network_;
   Exchange& exchange_;
-  Border border_;
+  Border& border_;
   std::vector<std::uint32_t> neighbours_;
   std::vector<Batch> incoming_;
   PicoDuration length_{};

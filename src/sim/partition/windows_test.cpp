@@ -93,9 +93,10 @@ Outcome run_rank(const Case& c, const Topology& topology, Exchange& exchange) {
   like.injection_gap = c.injection_gap;
   Engine engine(topology.vertices());
   Agents agents(engine);
-  Network network(topology, **router, like, engine, c.seed);
+  Border border(owners_of(c, topology, exchange.size()), exchange.rank(), exchange.size());
+  Network network(topology, **router, like, engine, c.seed, &border);
   const auto rest = static_cast<std::uint32_t>(c.message_bytes % like.mtu);
-  Windows windows(engine, network, exchange, owners_of(c, topology, exchange.size()),
+  Windows windows(engine, network, exchange, border,
                   {.smallest_packet = (rest == 0 ? like.mtu : rest) + like.packet_overhead,
                    .lossy = c.loss > 0});
   for (std::uint32_t l = 0; c.loss > 0 && l < topology.links(); ++l) {
@@ -247,6 +248,32 @@ TEST(windows, random_networks_do_the_same_in_any_number_of_parts) {
   }
 }
 
+TEST(windows, each_part_has_the_records_of_its_own_vertices_only) {
+  const auto topology = make_topology("fat-tree:64,levels=3");
+  const auto router = make_router("d-mod-k", *topology);
+  NetworkOptions like;
+  like.levels.assign(8, {});
+  Engine engine(topology->vertices());
+  const std::uint64_t whole = Network(*topology, **router, like, engine, 1).memory_bytes();
+  for (const std::uint32_t ranks : {2U, 4U}) {
+    run_in_threads(ranks, [&](Exchange& exchange) {
+      Engine own_engine(topology->vertices());
+      Border border(partition(*topology, ranks), exchange.rank(), ranks);
+      Network network(*topology, **router, like, own_engine, 1, &border);
+      EXPECT_LT(network.memory_bytes() * ranks, whole * 11 / 10);
+      // What belongs to others does nothing here, and may be set as in all parts.
+      for (std::uint32_t l = 0; l < topology->links(); ++l) {
+        network.set_up(LinkId(l), false);
+        network.set_rate(LinkId(l), Bandwidth::bytes_per_second(1'000'000));
+        EXPECT_EQ(network.counters(LinkId(l)), LinkCounters{});
+      }
+      EXPECT_EQ(network.links_down(), topology->links());
+      for (std::uint32_t l = 0; l < topology->links(); ++l) network.set_up(LinkId(l), true);
+      EXPECT_EQ(network.links_down(), 0U);
+    });
+  }
+}
+
 TEST(windows, are_as_long_as_what_crosses_takes_at_least) {
   const auto topology = make_topology("fat-tree:32");
   run_in_threads(2, [&](Exchange& exchange) {
@@ -254,14 +281,13 @@ TEST(windows, are_as_long_as_what_crosses_takes_at_least) {
     NetworkOptions like;  // 10 ns of cable, 100 ns of switch; 100 Gbit/s: 80 ps a byte
     Engine engine(topology->vertices());
     Agents agents(engine);
-    Network network(*topology, **router, like, engine, 1);
-    const Windows large(engine, network, exchange, partition(*topology, 2),
-                        {.smallest_packet = 4096});
+    Border border(partition(*topology, 2), exchange.rank(), 2);
+    Network network(*topology, **router, like, engine, 1, &border);
+    const Windows large(engine, network, exchange, border, {.smallest_packet = 4096});
     EXPECT_EQ(large.length(), PicoDuration::nanoseconds(110));
-    const Windows small(engine, network, exchange, partition(*topology, 2),
-                        {.smallest_packet = 100});
+    const Windows small(engine, network, exchange, border, {.smallest_packet = 100});
     EXPECT_EQ(small.length(), PicoDuration::nanoseconds(18));
-    Windows fast(engine, network, exchange, partition(*topology, 2), {.smallest_packet = 100});
+    Windows fast(engine, network, exchange, border, {.smallest_packet = 100});
     fast.expect_rates_up_to(Bandwidth::bytes_per_second(25'000'000'000));
     EXPECT_EQ(fast.length(), PicoDuration::nanoseconds(14)) << "40 ps a byte";
   });

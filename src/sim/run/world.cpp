@@ -15,18 +15,6 @@
 namespace weft::sim {
 namespace {
 
-Bandwidth usual_rate(const NetworkOptions& options, CableKind kind) {
-  switch (kind) {
-    case CableKind::host:
-      return options.host_link.rate;
-    case CableKind::global:
-      return options.global_link.rate;
-    case CableKind::local:
-      break;
-  }
-  return options.local_link.rate;
-}
-
 /// With its header; retransmissions are cut as before. Nodes of jobs send packets of any size.
 std::uint32_t smallest_packet(const Scenario& scenario, bool has_jobs) {
   const NetworkOptions& like = scenario.network;
@@ -91,9 +79,14 @@ World::World(const Scenario& scenario, Topology topology)
       agents_(engine_) {}
 
 void World::start(Exchange* exchange, PicoDuration jobs_talk_after) {
-  network_.emplace(topology_, *router_, scenario_.network, engine_, scenario_.seed);
-  if (exchange != nullptr && exchange->size() > 1) {
-    windows_.emplace(engine_, *network_, *exchange, partition(topology_, exchange->size()),
+  const bool divided = exchange != nullptr && exchange->size() > 1;
+  if (divided) {
+    border_.emplace(partition(topology_, exchange->size()), exchange->rank(), exchange->size());
+  }
+  network_.emplace(topology_, *router_, scenario_.network, engine_, scenario_.seed,
+                   divided ? &*border_ : nullptr);
+  if (divided) {
+    windows_.emplace(engine_, *network_, *exchange, *border_,
                      Guarantees{.smallest_packet = smallest_packet(
                                     scenario_, jobs_talk_after != PicoDuration::max()),
                                 .lossy = scenario_.all_lossy || !scenario_.lossy.empty(),
@@ -149,7 +142,7 @@ void World::set_up(std::span<const LinkId> links, bool up) {
 
 void World::set_rate(std::span<const LinkId> links, Bandwidth rate) {
   for (const LinkId link : links) {
-    const Bandwidth usual = usual_rate(scenario_.network, topology_.kind(link));
+    const Bandwidth usual = scenario_.network.link(topology_.kind(link)).rate;
     network_->set_rate(link, rate == Bandwidth{} ? usual : rate);
   }
 }

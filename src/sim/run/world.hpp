@@ -95,6 +95,7 @@ class World {
   std::unique_ptr<Router> router_;
   Engine engine_;
   Agents agents_;
+  std::optional<Border> border_;  // when it is divided
   std::optional<Network> network_;
   std::optional<Windows> windows_;  // when it is divided
   std::vector<std::unique_ptr<Traffic>> traffic_;

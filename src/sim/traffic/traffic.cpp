@@ -88,38 +88,39 @@ Traffic::Traffic(const TrafficOptions& options, std::vector<std::uint32_t> hosts
   const Rng root(options_.seed);
   // All draw the same bursts, each for itself: in a divided network there is no place for all.
   const bool together = options_.pattern == TrafficPattern::bursts;
-  for (const std::uint32_t host : hosts_) {
-    rngs_.push_back(together ? root.split(0xb0) : root.split(host));
-  }
   if (options_.pattern == TrafficPattern::permutation) {
     partner_ = random_partners(hosts_.size(), root.split(0xface));
   }
   for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
-    if (network.owns(network.topology().host(hosts_[i]))) set_next(i);
+    if (!network.owns(network.topology().host(hosts_[i]))) continue;
+    rngs_.push_back(together ? root.split(0xb0) : root.split(hosts_[i]));
+    set_next({.index = i, .own = static_cast<std::uint32_t>(rngs_.size() - 1)});
   }
 }
 
-void Traffic::set_next(std::uint32_t index) {
+void Traffic::set_next(Sender sender) {
   const PicoInstant from = std::max(agents_.engine().now(), options_.start);
   const PicoInstant at =
       from +
-      PicoDuration(1 + static_cast<std::int64_t>(rngs_[index].exponential(mean_interval_ps_)));
+      PicoDuration(1 + static_cast<std::int64_t>(rngs_[sender.own].exponential(mean_interval_ps_)));
   if (at >= options_.end) return;
-  agents_.set_timer(agent_, hosts_[index], at, 0, index);
+  agents_.set_timer(agent_, hosts_[sender.index], at, 0, sender.payload());
 }
 
-std::uint32_t Traffic::destination_of(std::uint32_t index) {
-  if (options_.pattern == TrafficPattern::permutation) return partner_[index];
+std::uint32_t Traffic::destination_of(Sender sender) {
+  if (options_.pattern == TrafficPattern::permutation) return partner_[sender.index];
   if (options_.pattern == TrafficPattern::incast) return 0;
+  Rng& rng = rngs_[sender.own];
   if (options_.pattern == TrafficPattern::bursts) {
-    return static_cast<std::uint32_t>(rngs_[index].below(hosts_.size()));
+    return static_cast<std::uint32_t>(rng.below(hosts_.size()));
   }
-  const auto other = static_cast<std::uint32_t>(rngs_[index].below(hosts_.size() - 1));
-  return other < index ? other : other + 1;
+  const auto other = static_cast<std::uint32_t>(rng.below(hosts_.size() - 1));
+  return other < sender.index ? other : other + 1;
 }
 
-void Traffic::send_from(std::uint32_t index) {
-  const std::uint32_t to = destination_of(index);
+void Traffic::send_from(Sender sender) {
+  const std::uint32_t index = sender.index;
+  const std::uint32_t to = destination_of(sender);
   if (to == index) return;
   ++sent_;
   network_.send({.source = hosts_[index],
@@ -132,15 +133,15 @@ void Traffic::send_from(std::uint32_t index) {
 
 void Traffic::on_timer(std::uint16_t, std::uint64_t payload) {
   if (agents_.engine().now() >= options_.end) return;  // stopped meanwhile
-  const auto index = static_cast<std::uint32_t>(payload);
-  send_from(index);
-  set_next(index);
+  const Sender sender = Sender::of(payload);
+  send_from(sender);
+  set_next(sender);
 }
 
 void Traffic::fetch(std::uint64_t payload, Ahead ahead) const {
-  const auto index = static_cast<std::uint32_t>(payload);
-  if (ahead == Ahead::early) __builtin_prefetch(&rngs_[index], 1);
-  network_.fetch_sender(hosts_[index], options_.level, ahead);
+  const Sender sender = Sender::of(payload);
+  if (ahead == Ahead::early) __builtin_prefetch(&rngs_[sender.own], 1);
+  network_.fetch_sender(hosts_[sender.index], options_.level, ahead);
 }
 
 void Traffic::on_arrived(const Message& message) {

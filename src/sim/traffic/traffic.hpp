@@ -62,14 +62,24 @@ class Traffic final : public Agent, public NetworkUser {
   const LatencyHistogram& latencies() const { return latencies_; }
 
  private:
-  void send_from(std::uint32_t index);
-  std::uint32_t destination_of(std::uint32_t index);
-  void set_next(std::uint32_t index);
+  /// A host here that sends: its place among all hosts, and among those here. A timer's payload.
+  struct Sender {
+    std::uint32_t index = 0;
+    std::uint32_t own = 0;
+
+    static Sender of(std::uint64_t payload) {
+      return {static_cast<std::uint32_t>(payload), static_cast<std::uint32_t>(payload >> 32)};
+    }
+    std::uint64_t payload() const { return std::uint64_t{own} << 32 | index; }
+  };
+  void send_from(Sender sender);
+  std::uint32_t destination_of(Sender sender);
+  void set_next(Sender sender);
 
   TrafficOptions options_;
   std::vector<std::uint32_t> hosts_;
   std::vector<std::uint32_t> partner_;  // permutation
-  std::vector<Rng> rngs_;               // by sender
+  std::vector<Rng> rngs_;               // by sender here
   Network& network_;
   Agents& agents_;
   std::uint32_t agent_;
