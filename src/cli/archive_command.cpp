@@ -206,7 +206,11 @@ void recover(const Options& options, Outcome& outcome) {
       report_damage(recovered.error(), outcome);
       continue;
     }
-    fmt::print("{}: {} items\n", recovered->path, recovered->items);
+    fmt::print("{}: {} items{}\n", recovered->path, recovered->items,
+               recovered->removed_bytes == 0
+                   ? ""
+                   : fmt::format("; {} bytes of an item that is not whole are removed",
+                                 recovered->removed_bytes));
   }
 }
 
@@ -334,8 +338,9 @@ void add_recover(CLI::App& archive, Outcome& outcome) {
       ->type_name("FILE");
   command->add_flag("--force", options->force, "overwrite an existing file");
   command->footer(
-      R"help(weft cuts the file behind its last whole item, where it lies, and gives it its name. It refuses a
-file that a process is still writing. The exit code is 1 when nothing in the file is whole.
+      R"help(weft cuts the file behind its last whole item, where it lies, and renames it, also with --out. It
+refuses a file that a process is still writing, and one that is damaged before its end. It does
+not look into items: weft archive check does. The exit code is 1 when nothing in the file is whole.
 
 Examples:
   weft archive recover run_2.tsa.part-4711

@@ -47,8 +47,10 @@ Result<void> check_trace(const StreamCommand& command) {
 /// Before work begins. A job that is too large is refused later, and needs no notice.
 void tell_of_crowd(const StreamOptions& options) {
   using namespace stream;
-  const bool fits = check_needs(options, NodesRun::in_processes, limits_of_this_machine()).ok();
-  if (scenario_path(options) || !fits) return;
+  if (scenario_path(options) || !check_options(options) ||
+      !check_needs(options, NodesRun::in_processes, limits_of_this_machine())) {
+    return;
+  }
   const std::string notice = crowd_notice(options, std::thread::hardware_concurrency());
   if (!notice.empty()) spdlog::warn("{}", notice);
 }

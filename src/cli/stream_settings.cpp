@@ -241,7 +241,7 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
   command.add_flag("--no-limit", s.no_limit, "do not measure the limit after the stream")
       ->group(group);
   add_parsed(command, "--limit-duration", s.limit_duration, parse_duration,
-             "how long the limit is measured; half of --duration in a simulation, else 2s")
+             "how long the limit is measured; in a simulation half of --duration or 5ms, else 2s")
       ->group(group);
   command.add_option("--log", l.log_level, "error, warning, info or debug")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}))

@@ -196,7 +196,8 @@ void Child::read_output() {
 }
 
 bool Child::hear() {
-  while (auto message = channel_.open() ? channel_.receive() : std::nullopt) {
+  // The last messages come together with the channel's end.
+  while (auto message = channel_.receive()) {
     if (message->kind == launch_message::report) run_.report = std::move(message->text);
   }
   read_output();

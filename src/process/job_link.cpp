@@ -118,6 +118,12 @@ Result<JobDescription> JobLink::receive_job() {
   if (message->kind == launch_message::abort) {
     return Error{ErrorCode::cancelled, message->text};
   }
+  if (message->kind != launch_message::job) {
+    return Error{
+        ErrorCode::unavailable,
+        "another program of this rank has joined the job; start each program by a weft run "
+        "of its own"};
+  }
   return read_job_description(message->text);
 }
 

@@ -383,8 +383,10 @@ void JobProcess::fail(const std::string& why) {
   link_->tell(launch_message::diverged, messenger_->end()->message);
 }
 
-void JobProcess::fail_for_good(const std::string& why) {
-  if (link_ != nullptr) link_->tell(launch_message::diverged, why);
+bool JobProcess::fail_for_good(const std::string& why) {
+  if (link_ == nullptr) return false;
+  link_->tell(launch_message::diverged, why);
+  return true;
 }
 
 Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {

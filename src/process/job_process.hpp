@@ -73,8 +73,9 @@ class JobProcess final : public JoinedProcess {
   Result<determinant::OutcomeLog*> repeat_outcomes();
   /// Earlier lives of this process had another log, on a host that is gone.
   bool has_lost_outcomes() const;
-  /// The same as `fail` where no other life can do better.
-  void fail_for_good(const std::string& why);
+  /// The same as `fail` where no other life can do better: the launcher says why and ends the job.
+  /// False if the process has no launcher.
+  bool fail_for_good(const std::string& why);
   /// `weft run` started it, and watches its processes.
   bool is_launched() const { return link_ != nullptr; }
 

@@ -20,6 +20,8 @@ using Arguments = std::span<const std::string>;
 /// This process is one of the job's, until it exits.
 Result<int> run_one(JobInvitation invitation, const Program& program, Arguments arguments) {
   auto process = JobProcess::join(std::move(invitation));
+  // The launcher has said why it ends the job.
+  if (!process && process.error().code == ErrorCode::cancelled) return 1;
   if (!process) return std::move(process).error();
   return run_until_exit(std::move(process).value(), program, arguments);
 }

@@ -176,6 +176,28 @@ TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_th
   EXPECT_TRUE(run_experiment(options).ok());
 }
 
+TEST(experiment, refuses_kept_windows_that_are_not_of_its_jobs) {
+  for (const char* window : {"[[],[],[]]", "[[],[[1]],[]]", "[[],[[1],[2]],[[3],[]]]"}) {
+    const Directory directory;
+    ExperimentOptions options = short_experiment();
+    options.directory = directory.path();
+    options.period = Duration::microseconds(200);
+    options.iterations = options.placements = 1;
+    ASSERT_TRUE(run_experiment(options).ok());
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+      std::ifstream in(entry.path());
+      std::string text((std::istreambuf_iterator<char>(in)), {});
+      const std::size_t at = text.find("\"windows\":");
+      if (at == std::string::npos || entry.path().filename().string().starts_with("default"))
+        continue;
+      std::ofstream(entry.path()) << text.substr(0, at) << "\"windows\":[" << window << "]}\n";
+    }
+    const auto refused = run_experiment(options);
+    ASSERT_FALSE(refused.ok()) << window;
+    EXPECT_EQ(refused.error().code, ErrorCode::corrupt) << window;
+  }
+}
+
 TEST(experiment, gives_a_job_that_arrives_the_nodes_of_one_that_left) {
   const auto jobs = jobs::workloads_of(
       scenario_of("[network]\ntopology = \"star:10\"\n"

@@ -14,7 +14,7 @@
 namespace weft::qos {
 namespace {
 
-/// A track and its windows that are that are done or under way, but not completed.
+/// A track and its windows that are done or under way, but not completed.
 struct RunningTrack {
   Track* track = nullptr;
   std::map<std::uint32_t, std::optional<Result<KeptWindow>>> windows;  // empty: under way
@@ -52,7 +52,9 @@ class TrackThreads {
       const auto task = next_task();
       if (!task) {
         changed_.wait(lock);
-      } else if (task->completes) {
+        continue;  // threads that only waited would wake each other without end
+      }
+      if (task->completes) {
         complete(*task->of, lock);
       } else {
         simulate(*task, lock);

@@ -23,6 +23,14 @@ constexpr double wait_unit = 10'000;
 constexpr int least_pause_by_write = 20;
 constexpr auto least_pause = std::chrono::seconds(5);
 
+/// Whether each process that has iterations also has its waits, where there are any.
+bool fits(const KeptWindow& window) {
+  if (window.iterations.empty()) return false;
+  return window.waited.empty() ||
+         std::ranges::equal(window.iterations, window.waited,
+                            [](const auto& a, const auto& b) { return a.size() == b.size(); });
+}
+
 }  // namespace
 
 std::string to_text(const std::string& fingerprint, const std::vector<KeptWindow>& windows) {
@@ -43,6 +51,9 @@ Result<std::vector<KeptWindow>> windows_of(const std::string& text,
       windows.push_back({.isolated = w.at(0).get<decltype(KeptWindow::isolated)>(),
                          .iterations = w.at(1).get<decltype(KeptWindow::iterations)>(),
                          .waited = w.at(2).get<decltype(KeptWindow::waited)>()});
+      if (!fits(windows.back())) {
+        return Error{ErrorCode::corrupt, "a window in it has not the same processes throughout"};
+      }
     }
     return windows;
   } catch (const Json::exception&) {
@@ -170,6 +181,10 @@ void Track::prepare() {
 Result<void> Track::control() {
   if (kind_ == Kind::on_default) return {};
   const KeptWindow& kept = windows_[completed_];
+  if (kept.waited.size() != present_.size()) {
+    return Error{ErrorCode::corrupt, fmt::format("'{}': window {} is not of these jobs; remove it",
+                                                 path(), completed_ + 1)};
+  }
   std::vector<std::vector<double>> waited;
   for (const auto& job : kept.waited) {
     auto& shares = waited.emplace_back();

@@ -27,7 +27,7 @@ void use_log(Library& mpi, NodeId self) {
   mpi.questions = std::make_unique<Questions>(*mpi.transfer);
   auto log = mpi.process->repeat_outcomes();
   if (!log) {
-    mpi.process->fail_for_good(log.error().message);
+    (void)mpi.process->fail_for_good(log.error().message);
     ::_exit(1);
   }
   if (*log == nullptr) return;
@@ -73,6 +73,8 @@ void join_job(const char* function) {
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
   invitation->may_grow = true;
   auto process = JobProcess::join(std::move(invitation).value());
+  // The launcher has said why it ends the job.
+  if (!process && process.error().code == ErrorCode::cancelled) ::_exit(1);
   if (!process) end_job(1, fmt::format("{}: {}", function, process.error().message));
   mpi.process = std::move(process).value();
   const JobDescription& job = mpi.process->job();

@@ -72,9 +72,10 @@ Library& make_library() {
 void end_job(int code, const std::string& why) {
   Library& mpi = library();
   std::fflush(nullptr);
-  if (mpi.questions != nullptr && mpi.questions->is_hopeless()) {
-    mpi.process->fail_for_good(why);  // the launcher says why
-  } else {
+  const bool is_hopeless = (mpi.questions != nullptr && mpi.questions->is_hopeless()) ||
+                           (mpi.transfer != nullptr && mpi.transfer->has_disagreement());
+  // A launcher says why.
+  if (!is_hopeless || mpi.process == nullptr || !mpi.process->fail_for_good(why)) {
     fmt::print(stderr, "{}\n", why);
     if (mpi.process != nullptr) mpi.process->fail(why);
   }

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace weft::mpi {
 
 FileLock::FileLock(int descriptor, bool writes, bool is_wanted)
@@ -12,7 +14,9 @@ FileLock::FileLock(int descriptor, bool writes, bool is_wanted)
   struct flock whole {};
   whole.l_type = writes ? F_WRLCK : F_RDLCK;
   whole.l_whence = SEEK_SET;
-  (void)::fcntl(descriptor_, F_OFD_SETLKW, &whole);
+  // A signal with a handler ends the wait without the lock.
+  while (::fcntl(descriptor_, F_OFD_SETLKW, &whole) != 0 && errno == EINTR) {
+  }
 }
 
 FileLock::~FileLock() {

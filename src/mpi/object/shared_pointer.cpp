@@ -34,18 +34,18 @@ std::int64_t SharedPointer::move(const Move& move, std::optional<FileLock>& lock
   const auto place_of = [](std::uint64_t rank) { return sizeof(Head) + rank * sizeof(Moved); };
   Head head;
   if (!open(lock) || !read_at(file_, 0, head)) return -1;
+  const bool is_numbered = head.last.number > 0;
   if (move.number > 0) {
     Moved own;
-    if (head.rank == move.rank) {
+    if (is_numbered && head.rank == move.rank) {
       own = head.last;
     } else if (!read_at(file_, place_of(move.rank), own)) {
       return -1;
     }
     if (own.number == move.number) return own.before;
-    const bool is_kept = head.last.number == 0 || head.rank == move.rank ||
-                         write_at(file_, place_of(head.rank), head.last);
-    if (!is_kept) return -1;
   }
+  const bool is_to_be_kept = is_numbered && (head.rank != move.rank || move.number == 0);
+  if (is_to_be_kept && !write_at(file_, place_of(head.rank), head.last)) return -1;
   const std::int64_t before = head.value;
   head = {.value = after(before), .last = {move.number, before}, .rank = move.rank};
   return write_at(file_, 0, head) ? before : -1;

@@ -2,13 +2,17 @@
 // The pointer that processes share, moved by lives that repeat their moves.
 #include "mpi/object/shared_pointer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace weft::mpi {
 namespace {
@@ -89,6 +93,52 @@ TEST_F(SharedPointerTest, a_process_without_other_lives_makes_every_move) {
   EXPECT_EQ(add(0, 0, 5), 0);
   EXPECT_EQ(add(0, 0, 5), 5);
   EXPECT_EQ(value(), 10);
+}
+
+TEST_F(SharedPointerTest, a_process_without_other_lives_keeps_the_moves_of_those_that_have_them) {
+  EXPECT_EQ(add(1, 1, 7), 0);
+  EXPECT_EQ(add(0, 0, 5), 7);
+  restart(1);
+  EXPECT_EQ(add(1, 1, 7), 0);
+  EXPECT_EQ(value(), 12);
+}
+
+TEST_F(SharedPointerTest, a_process_that_stops_recording_keeps_its_last_recorded_move) {
+  EXPECT_EQ(add(1, 1, 7), 0);
+  EXPECT_EQ(add(1, 0, 5), 7);
+  restart(1);
+  EXPECT_EQ(add(1, 1, 7), 0);
+  EXPECT_EQ(value(), 12);
+}
+
+std::atomic<int> interruptions = 0;
+
+// The handler has no SA_RESTART: a wait for the lock that took its end for the lock would share it.
+TEST(file_lock, a_signal_does_not_end_the_wait_for_the_lock) {
+  const std::string path = ::testing::TempDir() + "file_lock_" + std::to_string(::getpid());
+  const Descriptor first(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const Descriptor second(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  struct sigaction action {};
+  action.sa_handler = [](int) { ++interruptions; };
+  struct sigaction before {};
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  std::atomic<bool> is_held = false;
+  std::optional<FileLock> lock(std::in_place, first.get(), true);
+  std::thread other([&] {
+    const FileLock waits(second.get(), true);
+    is_held = true;
+  });
+  for (int i = 0; i < 200; ++i) {
+    const int seen = interruptions;
+    ASSERT_EQ(::pthread_kill(other.native_handle(), SIGUSR1), 0);
+    while (interruptions == seen) std::this_thread::yield();
+    ASSERT_FALSE(is_held);
+  }
+  lock.reset();
+  other.join();
+  EXPECT_TRUE(is_held);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -199,6 +199,7 @@ void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<s
 void Transfer::refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected) {
   if (failure_) return;
   has_arrived_ = true;  // nothing else may end a wait
+  has_disagreement_ = true;
   failure_ = Error{ErrorCode::invalid_argument,
                    fmt::format("rank {} sent {} bytes in a collective operation in which this "
                                "rank expects {}; use the same counts and operations everywhere",
@@ -231,11 +232,15 @@ void Transfer::on_early(NodeId from, const message::FlowKey& flow, std::uint64_t
   if (flow.type != message::MessageType::collective || flow.tag != Tag(0)) return;
   const auto found = collective_lanes_.find(flow.generation);
   if (found == collective_lanes_.end()) return;
-  for (const auto& lane : found->second->by_source) {
-    if (lane->sender() != from) continue;
-    lane->early_plain.push_back(bytes);
-    if (!lane->wanted.empty()) refuse_count(from, bytes, lane->wanted.front().into.size());
+  const auto& lanes = found->second->by_source;
+  // In the world and its duplicates each process has its number.
+  auto lane = lanes.begin() + std::min<std::ptrdiff_t>(from.value(), std::ssize(lanes) - 1);
+  if ((*lane)->sender() != from) {
+    lane = std::ranges::find_if(lanes, [&](const auto& l) { return l->sender() == from; });
+    if (lane == lanes.end()) return;
   }
+  (*lane)->early_plain.push_back(bytes);
+  if (!(*lane)->wanted.empty()) refuse_count(from, bytes, (*lane)->wanted.front().into.size());
 }
 
 void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,

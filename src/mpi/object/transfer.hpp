@@ -162,6 +162,8 @@ class Transfer final : private message::EarlyWatch {
   /// Until the next send finds room, so that it does not wait.
   void make_room();
   const std::optional<Error>& failure() const { return failure_; }
+  /// The failure is that members of a group call collective operations that do not fit together.
+  bool has_disagreement() const { return has_disagreement_; }
   /// Ends the process's part in the job, as an error of the message layer does.
   void fail(Error why) {
     if (!failure_) failure_ = std::move(why);
@@ -236,6 +238,7 @@ class Transfer final : private message::EarlyWatch {
   std::vector<Operation> operations_;  // those that are watched
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;
+  bool has_disagreement_ = false;
   std::vector<std::unique_ptr<Task>> tasks_;  // the oldest first
   /// Matched while the message layer was at work: what is to be sent or received for them is left.
   std::vector<std::pair<Request*, Arrived>> matched_;

@@ -12,9 +12,28 @@
 
 namespace weft::stream {
 
+namespace {
+
+/// Whether an earlier process with the same number left an archive with the name of that run.
+bool has_left_files(const StreamOptions& options, const std::string& run) {
+  for (std::uint32_t c = 0; c < options.computes; ++c) {
+    SinkPlace place = sink_place(options, c, false);
+    place.run.clear();
+    for (const LeftBehind& file : find_left_behind(options.sinks, place)) {
+      if (file.writer.starts_with(run)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 void begin_files(StreamOptions& options) {
-  // One process at a time has that number on this host.
+  // One process at a time has that number on this host; in a container each may be number 1.
   options.run = fmt::format("{}", ::getpid());
+  for (int n = 2; !options.make_sink && has_left_files(options, options.run); ++n) {
+    options.run = fmt::format("{}-{}", ::getpid(), n);
+  }
   if (!options.replaces_files || options.make_sink) return;
   options.older_files = find_older_files(options.sinks, options.inputs, options.computes);
 }

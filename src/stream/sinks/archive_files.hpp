@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stream/uri.hpp"
@@ -16,6 +17,9 @@ namespace weft {
 
 class ArchiveFiles {
  public:
+  /// Behind the name of an unfinished file that an earlier life left.
+  static constexpr std::string_view earlier_suffix = "-earlier";
+
   ArchiveFiles(const Uri& uri, const SinkPlace& place);
 
   /// The files' name, in which "%s" stands for their number.
@@ -36,7 +40,9 @@ class ArchiveFiles {
  private:
   void forget_unfinished(const std::string& name) const;
   std::string unfinished(const std::string& name) const;
-  std::string aside(const std::string& name) const { return unfinished(name) + "-earlier"; }
+  std::string aside(const std::string& name) const {
+    return unfinished(name).append(earlier_suffix);
+  }
 
   std::string path_;  // with %s where files are numbered
   bool is_numbered_;

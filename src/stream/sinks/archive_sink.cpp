@@ -103,7 +103,8 @@ class ArchiveSink final : public Sink {
     const auto kept = keep_whole();
     const std::uint64_t timeslices = in_finished_files_ + (kept ? *kept : 0);
     if (kept && timeslices > 0) {
-      error.message += fmt::format("; the {} before it are kept", count_text(timeslices));
+      error.message += fmt::format("; the {} before it {} kept", count_text(timeslices),
+                                   timeslices == 1 ? "is" : "are");
     } else if (kept && is_ordinary) {
       error.message += "; no timeslice before it is whole, and nothing is kept";
     } else if (!kept && kept.error().message != error.message) {

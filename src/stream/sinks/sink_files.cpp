@@ -156,14 +156,17 @@ std::vector<LeftBehind> find_left_behind(std::span<const std::string> sinks,
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
       const std::string name = entry.path().filename();
       const auto writer = writer_of(name, path.filename());
-      const bool is_own = !place.run.empty() && writer && writer->starts_with(place.run);
+      const bool is_own = !place.run.empty() && writer &&
+                          (*writer == place.run ||
+                           *writer == place.run + std::string(ArchiveFiles::earlier_suffix));
       const std::string file = path.parent_path() / name;
       if (!writer || is_own || wire::is_being_written(file)) continue;
       const std::filesystem::path finished(
           file.substr(0, file.size() - writer->size() - wire::FileOutput::unfinished_infix.size()));
       const std::string free_name =
           fmt::format("{}-{}{}", finished.stem().string(), *writer, finished.extension().string());
-      found.push_back({.path = file, .free_name = finished.parent_path() / free_name});
+      found.push_back(
+          {.path = file, .writer = *writer, .free_name = finished.parent_path() / free_name});
     }
   }
   return found;

@@ -39,6 +39,7 @@ Result<std::vector<EarlyEnd>> complete_files(std::span<const std::string> sinks,
 /// earlier run, or with its launcher.
 struct LeftBehind {
   std::string path;
+  std::string writer;     ///< the run, or the process, that left it
   std::string free_name;  ///< for the archive that is made of it, beside that of the next run
 };
 /// Looks for those of one compute node that are not of the run of `place`.

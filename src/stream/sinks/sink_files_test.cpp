@@ -180,6 +180,10 @@ TEST_F(KilledNode, of_another_run_leaves_archives_that_the_next_run_finds) {
     EXPECT_EQ(left[0].free_name, directory / (stem + "-1.tsa"));
     EXPECT_THAT(find_left_behind(sinks, {.compute = 1, .computes = 2, .run = "1"}), IsEmpty())
         << "its own";
+    EXPECT_EQ(find_left_behind(sinks, {.compute = 1, .computes = 2, .run = ""})[0].writer, "1");
+    std::filesystem::rename(left[0].path, directory / (stem + ".tsa.part-12"));
+    EXPECT_EQ(find_left_behind(sinks, {.compute = 1, .computes = 2, .run = "1"}).size(), 1u)
+        << "its number begins with the same digit";
   }
 }
 

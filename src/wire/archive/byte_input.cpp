@@ -87,6 +87,8 @@ class ZstdInput final : public ByteInput {
   ZstdInput(const ZstdInput&) = delete;
   ZstdInput& operator=(const ZstdInput&) = delete;
 
+  bool is_cut_off() const override { return is_cut_off_; }
+
   Result<std::size_t> read(std::span<std::byte> into) override {
     ZSTD_outBuffer out{into.data(), into.size(), 0};
     while (out.pos == 0) {
@@ -94,6 +96,7 @@ class ZstdInput final : public ByteInput {
         auto filled = rest_->read(compressed_);
         if (!filled) return std::move(filled).error();
         if (*filled == 0 && in_frame_) {
+          is_cut_off_ = true;
           return Error{ErrorCode::corrupt, "truncated: the file ends inside of a zstd frame"};
         }
         if (*filled == 0) return std::size_t{0};
@@ -121,6 +124,7 @@ class ZstdInput final : public ByteInput {
   std::size_t used_end_ = 0;
   ZSTD_DCtx* context_;
   bool in_frame_ = false;
+  bool is_cut_off_ = false;
   bool flushing_ = false;
 };
 

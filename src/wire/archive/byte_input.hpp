@@ -29,6 +29,8 @@ class ByteInput {
     (void)n;
     return 0;
   }
+  /// True after a `read` that failed because the input ends where it must not.
+  virtual bool is_cut_off() const { return false; }
 };
 
 /// Opens a file, or anything else that can be read: a pipe, /dev/stdin.

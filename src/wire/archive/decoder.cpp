@@ -61,6 +61,7 @@ bool Decoder::fits(std::uint64_t n, std::string_view what) {
   if (failed()) return false;
   const auto left = remaining();
   if (left && n > *left) {
+    is_cut_off_ = true;
     fail(ErrorCode::corrupt,
          fmt::format("truncated: {} needs {} bytes, {} are left", what, n, *left));
     return false;
@@ -81,6 +82,7 @@ void Decoder::get_bytes(std::span<std::byte> into, std::string_view what) {
     }
     if (begin_ == end_ && !refill()) {
       if (failed()) return;
+      is_cut_off_ = true;
       return fail(ErrorCode::corrupt, fmt::format("truncated: {} needs {} bytes, {} are left", what,
                                                   wanted, wanted - into.size()));
     }
@@ -111,6 +113,7 @@ void Decoder::skip(std::uint64_t n, std::string_view what) {
       if (n == 0) return;
       if (!refill()) {
         if (failed()) return;
+        is_cut_off_ = true;
         return fail(ErrorCode::corrupt, fmt::format("truncated: {} misses {} bytes", what, n));
       }
     }

@@ -61,6 +61,8 @@ class Decoder {
   bool failed() const { return error_.has_value(); }
   /// Only after a failure.
   const Error& error() const { return *error_; }
+  /// Whether it failed because the input ends too early, and not because its bytes are wrong.
+  bool is_cut_off() const { return is_cut_off_ || (input_ != nullptr && input_->is_cut_off()); }
 
   std::uint64_t position() const { return position_; }
   /// Bytes left of the input, where it can tell.
@@ -83,6 +85,7 @@ class Decoder {
   std::size_t end_ = 0;
   std::uint64_t position_ = 0;
   std::optional<Error> error_;
+  bool is_cut_off_ = false;
 };
 
 }  // namespace weft::wire

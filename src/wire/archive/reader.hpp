@@ -49,6 +49,8 @@ class ArchiveReader {
 
   /// Items read or skipped so far.
   std::uint64_t items() const { return items_; }
+  /// Whether the last error was that the archive ends inside of an item.
+  bool is_cut_off() const { return decoder_.is_cut_off(); }
   /// Position in the (decompressed) data, bytes.
   std::uint64_t position() const { return decoder_.position(); }
   /// Bytes of the file before the first item, or before the compressed part.

@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <limits>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -45,9 +48,18 @@ struct WholePart {
   std::uint64_t header_bytes = 0;
 };
 
+Error damage(const Error& error, std::size_t items) {
+  if (error.code != ErrorCode::corrupt) return error;
+  return {error.code, fmt::format("{}; other items may follow, so that the file stays as it is: "
+                                  "weft archive cut --count {} copies what is before",
+                                  error.message, items)};
+}
+
 Result<WholePart> find_whole_part(const std::string& path) {
   WholePart part;
-  auto reader = ArchiveReader::open(path);
+  // Items are passed over, so that no length costs memory: one beyond the file's end is cut off.
+  auto reader =
+      ArchiveReader::open(path, {.item_bytes = std::numeric_limits<std::uint64_t>::max()});
   // Its writer was killed before it had written the header.
   if (!reader && reader.error().code == ErrorCode::corrupt) return part;
   if (!reader) return std::move(reader).error();
@@ -55,8 +67,8 @@ Result<WholePart> find_whole_part(const std::string& path) {
   part.header_bytes = reader->header_bytes();
   for (;;) {
     const auto more = reader->skip();
-    if (!more && more.error().code != ErrorCode::corrupt) return more.error();
-    part.is_cut_off = !more;
+    part.is_cut_off = !more && reader->is_cut_off();
+    if (!more && !part.is_cut_off) return damage(more.error(), part.ends.size());
     if (!more || !*more) return part;
     part.ends.push_back(reader->position());
   }
@@ -99,6 +111,15 @@ std::string name_of_unfinished(const std::string& unfinished) {
   return unfinished.substr(0, at);
 }
 
+/// A file is renamed within a file system only.
+bool is_elsewhere(const std::string& path, const std::string& unfinished) {
+  const std::string directory = std::filesystem::path(path).parent_path();
+  struct stat of_directory {};
+  struct stat of_file {};
+  return ::stat(directory.empty() ? "." : directory.c_str(), &of_directory) == 0 &&
+         ::stat(unfinished.c_str(), &of_file) == 0 && of_directory.st_dev != of_file.st_dev;
+}
+
 }  // namespace
 
 Result<std::uint64_t> keep_whole_items(const std::string& path) {
@@ -134,20 +155,33 @@ Result<RecoveredArchive> recover_archive(const std::string& unfinished, const st
                  fmt::format("cannot recover '{}': a process is still writing it; wait for its end",
                              unfinished)};
   }
-  RecoveredArchive archive{.path = out.empty() ? name_of_unfinished(unfinished) : out, .items = 0};
+  RecoveredArchive archive{.path = name_of_unfinished(unfinished)};
   if (archive.path.empty()) {
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' does not have the name of an unfinished file; name the archive "
-                             "with --out",
+                 fmt::format("'{}' does not have the name of an unfinished file, NAME.part-PID; "
+                             "weft archive check tells what is wrong with another one",
                              unfinished)};
   }
+  if (!out.empty()) archive.path = out;
+  if (is_elsewhere(archive.path, unfinished)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--out '{}' is on another file system than '{}'; choose a name beside "
+                             "it, and move that archive",
+                             archive.path, unfinished)};
+  }
   if (auto free = refuse_existing(archive.path, existing); !free) return std::move(free).error();
+  std::error_code error;
+  const std::uint64_t before = std::filesystem::file_size(unfinished, error);
   auto items = keep_whole_items(unfinished);
   if (!items) return std::move(items).error();
   if (*items == 0) {
-    return Error{ErrorCode::corrupt, fmt::format("'{}' has no whole item; remove it", unfinished)};
+    return Error{ErrorCode::corrupt,
+                 fmt::format("'{}' has no whole item that its writer flushed; weft archive cut "
+                             "copies those that can be read",
+                             unfinished)};
   }
   archive.items = *items;
+  archive.removed_bytes = before - std::min(before, std::filesystem::file_size(unfinished, error));
   auto named = give_name(unfinished, archive.path, existing);
   if (!named) return std::move(named).error();
   return archive;

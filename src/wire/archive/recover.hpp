@@ -10,7 +10,8 @@
 
 namespace weft::wire {
 
-/// Cuts an archive behind its last whole item, and ends a compressed stream there. It needs no room
+/// Cuts an archive that ends inside of an item behind the last whole one, and ends a compressed
+/// stream there. Bytes that are damaged are an error: whole items may follow them. It needs no room
 /// for a copy. A full disk may have no room for the few bytes that end a stream: the item before
 /// the last one makes it then. Returns the number of items left; 0 leaves the file as it is,
 /// because nothing in it is of use.
@@ -27,11 +28,13 @@ bool is_being_written(const std::string& unfinished);
 struct RecoveredArchive {
   std::string path;
   std::uint64_t items = 0;
+  std::uint64_t removed_bytes = 0;  ///< of the file, behind the last whole item
 };
 
 /// Completes an unfinished archive, as `weft archive recover` does. Its name becomes `out`, or if
 /// that is empty, the one that its writer would have given it. Errors, in all of which the file
-/// stays: a process still writes it, nothing in it is whole, and those of `give_name`.
+/// stays: a process still writes it, it is damaged, nothing in it is whole, its name is not that of
+/// an unfinished file, `out` is on another file system, and those of `give_name`.
 Result<RecoveredArchive> recover_archive(const std::string& unfinished, const std::string& out,
                                          Existing existing);
 

@@ -115,13 +115,27 @@ TEST_P(Unfinished, archive_that_is_still_written_is_left_alone) {
   EXPECT_FALSE(is_being_written(file_));
 }
 
-TEST(recover, asks_for_a_name_when_the_file_has_none_of_an_unfinished_one) {
+TEST_P(Unfinished, archive_that_is_damaged_before_whole_items_stays_as_it_is) {
+  write({4'000, 4'000, 4'000, 4'000});
+  auto bytes = read_whole(file_);
+  // The descriptor and the first bytes of the second item, or a compressed block of it.
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(ends_[0]), 200, std::byte{0xff});
+  write_whole(file_, bytes);
+  const auto refused = recover_archive(file_, "", Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::corrupt);
+  EXPECT_EQ(read_whole(file_), bytes);
+}
+
+TEST(recover, refuses_a_file_that_has_not_the_name_of_an_unfinished_one) {
   const TestDirectory directory;
   write_whole(directory / "some.tsa", {});
   const auto refused = recover_archive(directory / "some.tsa", "", Existing::refuse);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
-  EXPECT_THAT(refused.error().message, HasSubstr("--out"));
+  EXPECT_THAT(refused.error().message, HasSubstr("NAME.part-PID"));
+  EXPECT_FALSE(recover_archive(directory / "some.tsa", directory / "other.tsa", Existing::refuse));
+  EXPECT_THAT(directory.names(), ElementsAre("some.tsa"));
 }
 
 INSTANTIATE_TEST_SUITE_P(archive, Unfinished,

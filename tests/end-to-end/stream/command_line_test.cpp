@@ -305,8 +305,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "unknown_option", {"stream", "local", "--shedule", "dfs"}, "did you mean --schedule?"},
         Refusal{"no_command", {}, "name a command: weft stream|"},
-        Refusal{
-            "no_command_below", {"archive"}, "name a command: weft archive info|check|cut|merge;"},
+        Refusal{"no_command_below",
+                {"archive"},
+                "name a command: weft archive info|check|cut|merge|recover;"},
         Refusal{"help_of_nothing", {"help", "stream", "comparr"}, "did you mean compare?"}),
     [](const auto& info) { return std::string(info.param.name); });
 
