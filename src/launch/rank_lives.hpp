@@ -75,7 +75,7 @@ class RankLives {
   std::optional<std::uint32_t> lost() const;
   /// A process that others may count on left with code 0 before its program returned.
   std::optional<std::uint32_t> left_early() const;
-  /// What such a process did, or one that had two programs, and what it should have done.
+  /// Says what such a process did, or one that had two programs, and what it should have done.
   const char* why_missed(std::uint32_t rank) const;
   /// All programs have returned. Nothing is started any more, unless a process of MPI is killed
   /// before it exits: then the job is not over.

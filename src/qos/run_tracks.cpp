@@ -23,7 +23,7 @@ struct RunningTrack {
   Result<void> state;
 };
 
-/// What a thread does next: simulate a window, or complete the next one.
+/// A thread's next step: it simulates a window, or completes the next one.
 struct Task {
   RunningTrack* of = nullptr;
   std::uint32_t window = 0;

@@ -7,7 +7,7 @@ namespace weft {
 namespace {
 
 constexpr Duration message = Duration::microseconds(12);
-/// Of a yield to another process, and of one to nobody.
+/// A yield to another process lasts that long, and one to nobody.
 constexpr Duration other = Duration::microseconds(2);
 constexpr Duration nobody = Duration::nanoseconds(400);
 

@@ -191,8 +191,8 @@ class Transfer final : private message::EarlyWatch {
     std::int32_t tag = 0;
     std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
     std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
-    // Of a collective operation: nothing else counts but `bytes`, and `tag`, which is the number of
-    // plain messages before it (Lane::Places).
+    // A short message of a collective operation: only `bytes` counts, and `tag`, the number of
+    // plain messages before it (Lane::sent_plain).
     std::uint8_t is_short = 0;
     std::uint8_t reserved = 0;
     std::uint64_t bytes = 0;

@@ -113,13 +113,13 @@ class Network final : public EventHandler {
 
   const Topology& topology() const { return topology_; }
   const NetworkOptions& options() const { return options_; }
-  /// Of a vertex that is simulated here.
+  /// The vertex is simulated here.
   Rng& rng(Vertex v) { return rngs_[numbers_[v.value()]]; }
 
   /// Changes a link's rate from now on; packets on their way arrive as before. Does nothing to
   /// links of other parts.
   void set_rate(LinkId link, Bandwidth rate);
-  /// Of a link that is simulated here.
+  /// The link is simulated here.
   Bandwidth rate(LinkId link) const;
   /// A link that is down keeps its packets until it is up again.
   void set_up(LinkId link, bool up);

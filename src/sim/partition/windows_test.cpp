@@ -261,7 +261,7 @@ TEST(windows, each_part_has_the_records_of_its_own_vertices_only) {
       Border border(partition(*topology, ranks), exchange.rank(), ranks);
       Network network(*topology, **router, like, own_engine, 1, &border);
       EXPECT_LT(network.memory_bytes() * ranks, whole * 11 / 10);
-      // What belongs to others does nothing here, and may be set as in all parts.
+      // A record that belongs to another part does nothing here, and may be set as in all parts.
       for (std::uint32_t l = 0; l < topology->links(); ++l) {
         network.set_up(LinkId(l), false);
         network.set_rate(LinkId(l), Bandwidth::bytes_per_second(1'000'000));

@@ -316,7 +316,7 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   begin_files(suited);
   for (std::uint32_t c = 0; c < suited.computes; ++c) tell_of_files_left_behind(suited, c);
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);
-  // What nodes delivered stays, however the run and they ended.
+  // Archives keep what nodes delivered, however the run and the nodes ended.
   const auto completed = complete_killed_files(suited);
   if (!reports) {
     if (!completed) spdlog::warn("{}", completed.error().message);

@@ -96,7 +96,7 @@ Result<std::uint64_t> end_stream(int descriptor, const std::string& path, const 
       }
       return left;
     }
-    // What follows the item before has its place on the disk already.
+    // The bytes behind the item before have their place on the disk already.
     const bool may_fit = left > 1 && (written >= 0 || code_of_errno(errno) == ErrorCode::exhausted);
     if (!may_fit) return system_error("write", path, written >= 0 ? ENOSPC : errno);
     --left;

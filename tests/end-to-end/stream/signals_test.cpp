@@ -143,7 +143,7 @@ TEST(stream_signals, a_second_one_leaves_no_file_half_written) {
     ASSERT_TRUE(process.says(first_came));
     process.signal(SIGTERM);
     expect_whole(process.wait(20), SIGTERM);
-    // What is whole of an archive stays, under its name.
+    // The archive has its name and keeps its whole timeslices.
     for (const auto& entry : std::filesystem::directory_iterator(directory / "written")) {
       EXPECT_EQ(scheme, std::string("tsa:")) << entry.path();
       const Ended checked = run_weft({"archive", "check", entry.path()});
