@@ -20,7 +20,7 @@ bool has_left_files(const StreamOptions& options, const std::string& run) {
     SinkPlace place = sink_place(options, c, false);
     place.run.clear();
     for (const LeftBehind& file : find_left_behind(options.sinks, place)) {
-      if (file.writer.starts_with(run)) return true;
+      if (file.writer == run || file.writer.starts_with(run + "-")) return true;
     }
   }
   return false;

@@ -52,6 +52,14 @@ class ArchiveSink final : public Sink {
     // Files that an earlier life finished are part of the run.
     if (rotation_.restarted) files_ = names_.skip_finished(files_);
     const std::string name = names_.name(files_);
+    // In a container an earlier process may have had this one's number.
+    if (const auto left = names_.find_unfinished(name); left && rotation_.run.empty()) {
+      return Error{
+          ErrorCode::invalid_argument,
+          fmt::format("cannot write '{}': an earlier process left '{}'; keep what is whole "
+                      "in it with weft archive recover '{}' --out OTHER, or remove it",
+                      name, *left, *left)};
+    }
     auto earlier = rotation_.restarted ? names_.set_aside(name) : std::string();
     if (!earlier) return std::move(earlier).error();
     auto file = wire::FileOutput::create(name, rotation_.existing, rotation_.run);

@@ -187,6 +187,16 @@ TEST_F(KilledNode, of_another_run_leaves_archives_that_the_next_run_finds) {
   }
 }
 
+TEST_F(KilledNode, of_a_cluster_is_not_written_over_by_a_process_with_its_number) {
+  const std::string uri = "tsa:" + directory_ / "x.tsa";
+  live_and_die(uri, {});
+  const auto left = directory_.names();
+  const auto next = open_sink(uri, {});
+  ASSERT_FALSE(next);
+  EXPECT_THAT(next.error().message, HasSubstr("weft archive recover"));
+  EXPECT_EQ(directory_.names(), left);
+}
+
 TEST_F(KilledNode, leaves_archives_that_are_found_only_when_nobody_writes_them) {
   const std::vector<std::string> sinks{"tsa:" + directory_ / "x%n.tsa"};
   auto other = open_sink(sinks[0], {.compute = 1, .computes = 2, .run = "1"});

@@ -38,10 +38,6 @@ Result<std::unique_ptr<FileOutput>> FileOutput::create(std::string path, Existin
     return std::unique_ptr<FileOutput>(new FileOutput(std::move(path), "", *opened, existing));
   }
   std::string temporary = unfinished(path, writer);
-  // An earlier process with the same number, as in a container, may have left its file.
-  for (int n = 2; writer.empty() && stat(temporary.c_str(), &status) == 0; ++n) {
-    temporary = fmt::format("{}-{}", unfinished(path, writer), n);
-  }
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
   if (descriptor < 0) return system_error("write", path, errno);
   // Says to others that the file is not left behind. Not every file system can say it.
