@@ -15,6 +15,10 @@
 namespace weft::mpi {
 namespace {
 
+/// Looks for room before a program hears that its buffer is too small: about as long as a process
+/// that shares its core waits for it. A number, since each life of a process looks as often.
+constexpr int most_looks = 1'000'000;
+
 struct BufferedSend {
   std::vector<std::byte> copy;
   Request request;
@@ -26,12 +30,18 @@ struct AttachedBuffer {
   std::list<BufferedSend> sends;
   std::uint64_t taken = 0;
 
-  /// Whether a message of so many bytes has room depends on which earlier ones are done.
+  /// Whether a message of so many bytes has room depends on which earlier ones are done. A receiver
+  /// may answer a message before it confirms the message's arrival, so that one look is not enough.
   bool has_room(std::uint64_t bytes) {
-    return library().questions->is([&] {
+    const auto fits = [&] {
       drop_done();
       return taken + cost(bytes) <= this->bytes;
-    });
+    };
+    for (int look = 0; look < most_looks; ++look) {
+      if (library().questions->is(fits)) return true;
+      if (sends.empty() || library().transfer->failure()) return false;
+    }
+    return false;
   }
   void drop_done() {
     sends.remove_if([&](const BufferedSend& send) {
