@@ -25,7 +25,7 @@ enum class MicrosliceFlag : std::uint16_t {
 };
 
 #pragma pack(push, 1)
-/// The 32 bytes before every microslice's content.
+/// The 32 bytes that describe a microslice's content, which is stored apart from them.
 struct MicrosliceDescriptor {
   std::uint8_t header_id = 0xDD;
   std::uint8_t header_version = 1;
@@ -48,8 +48,8 @@ enum class TimesliceFlag : std::uint32_t {
   overflow = 2,
   missing_components = 4,
   missing_subtimeslices = 8,
-  late = 1u << 16,      ///< a contribution came later than the lateness limit after the first
-  repeated = 1u << 17,  ///< built again after its compute node failed: may have been seen before
+  late = 1u << 16,      ///< a contribution came more than `late_after` after the first
+  repeated = 1u << 17,  ///< built again after a failure: may have been delivered before
 };
 
 constexpr std::uint32_t bit(TimesliceFlag f) {
@@ -68,11 +68,12 @@ struct ComponentView {
   std::span<const std::byte> data;
 };
 
-/// A complete timeslice, in place: nothing is copied, everything is valid until it is released.
+/// A timeslice that was built, in place: nothing is copied, everything is valid until it is
+/// released. Components may be missing, which `flags` tells.
 struct TimesliceView {
   TimesliceIndex index{};
   std::uint64_t start_time = 0;  ///< of the first core microslice, nanoseconds
-  std::uint64_t duration = 0;    ///< nanoseconds from the first core microslice to the end of core
+  std::uint64_t duration = 0;    ///< nanoseconds from there to the end of core; 0: unknown
   std::uint32_t flags = 0;       ///< TimesliceFlag bits, components' included
   std::uint32_t num_core_microslices = 0;     ///< per component; the rest is overlap
   std::span<const ComponentView> components;  ///< one per input, in input order

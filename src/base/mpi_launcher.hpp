@@ -9,14 +9,16 @@
 
 namespace weft {
 
-/// The path at which the shell would find a program; empty: none. A name with a slash is a path.
+/// Returns the path at which the shell would find a program; empty: none. Returns a name with a
+/// slash as it is, whether the file exists or not.
 std::filesystem::path find_program(const std::string& name);
 
-/// Returns whether the command's first word is an MPI's launcher by its file's name: mpirun,
-/// mpiexec, or what those are links to.
+/// Returns whether the command's first word is an MPI's launcher: whether its file's name, behind
+/// all links, begins with mpirun, mpiexec, orterun or prterun.
 bool is_mpi_launcher(const std::string& program);
 
-/// The MPI whose launcher the command's first word is: "mpich" or "openmpi". Error: neither's.
+/// Returns the MPI whose launcher the command's first word is: "mpich" or "openmpi". Error: it is
+/// neither's.
 Result<std::string> mpi_of_launcher(const std::string& launcher);
 
 }  // namespace weft

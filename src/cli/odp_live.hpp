@@ -11,13 +11,15 @@
 namespace weft::cli {
 
 struct LiveOptions {
-  Duration every = Duration::seconds(1);
-  std::uint32_t samples = 0;  ///< then it ends; 0: when interrupted
-  std::string root = "/";
-  bool json = false;  ///< an object per line
+  Duration every = Duration::seconds(1);  ///< between samples
+  std::uint32_t samples = 0;              ///< ends after this many; 0: only when interrupted
+  std::string root = "/";                 ///< where /sys is; elsewhere than "/": of another machine
+  bool json = false;                      ///< an object per line
 };
 
-/// A line for each sample of a device in which a counter changed, with the findings.
+/// Prints a line for each sample of a device in which a counter changed, with the findings, until
+/// the samples are taken or a signal comes. The outcome is `failed` after a finding. Errors: there
+/// is no RDMA device.
 void watch_counters(const LiveOptions& options, Outcome& outcome);
 
 }  // namespace weft::cli

@@ -2,7 +2,7 @@
 // Departure: no process leaves as long as another may need the messages that it keeps (paper 4,
 // 4.4.1). Each process tells node 0 that its program is over; when all have, node 0 lets all go,
 // and goes last. A process that may be another life of one that was done asks before its program
-// begins: node 0 alone knows whether that is still wanted.
+// begins: node 0 alone knows whether all programs are over.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ class Departure {
  public:
   Departure(NodeId self, std::uint32_t nodes) : self_(self), peers_(nodes) {}
 
-  /// Not node 0, before its program begins: may it, or is all over?
+  /// A process other than node 0 calls this before its program begins, to ask whether it may.
   void ask() { awaits_begin_ = true; }
-  /// It may, or all is over (`decided`).
+  /// The program may begin or, if `decided`, all programs are over.
   bool answered() const { return !awaits_begin_; }
+  /// This process's program is over.
   void finish() {
     finished_ = true;
     decide();
@@ -42,18 +43,19 @@ class Departure {
   }
   void on_begin() { awaits_begin_ = false; }
   void on_left(NodeId from) { leave(from); }
-  /// Its connection is over: frames to it, or from it, may be lost. They are sent again.
+  /// The peer's connection ended: frames to it, or from it, may be lost. They are sent again.
   void on_down(NodeId peer) {
     Peer& p = peers_[peer.value()];
     if (!decided_) p.done = false;
     p.told_done = p.let_go = p.asked = false;
   }
-  /// It does not come back.
+  /// The peer does not come back.
   void on_gone(NodeId peer) {
     if (decided_) leave(peer);
   }
 
-  // The frames owed to a peer that is up, and those put into the queue.
+  // Which frames this process owes a peer that is up; the caller then says which of them it has put
+  // into the queue.
   bool owes_done(NodeId to) const {
     return finished_ && !decided_ && !leads() && to == NodeId(0) && !peers_[0].told_done;
   }
@@ -71,14 +73,16 @@ class Departure {
   bool owes_left(NodeId to) const {
     return !leads() && decided_ && to == NodeId(0) && !peers_[0].let_go;
   }
-  /// Once it has left this host.
   void told_left() { peers_[0].let_go = true; }
+  /// The frame `left` has left this host.
   void left_is_out() { leave(NodeId(0)); }
 
+  /// All programs are over, as far as this process knows.
   bool decided() const { return decided_; }
   bool finished() const { return finished_; }
+  /// This process may leave.
   bool over() const { return decided_ && (leads() ? left_ + 1 >= peers_.size() : peers_[0].left); }
-  /// Returns whether this process waits for that one to say something.
+  /// Returns whether this process waits for a frame of that one.
   bool waits_for(NodeId peer) const {
     if (peer == self_) return false;
     if (awaits_begin_) return peer == NodeId(0);
@@ -89,10 +93,10 @@ class Departure {
 
  private:
   struct Peer {
-    bool done = false;       // node 0: it said so
-    bool told_done = false;  // this process told it
-    bool asked = false;      // it asked, and was not answered; node 0: it was asked
-    bool let_go = false;     // it was told that all may go; node 0: that this process goes
+    bool done = false;       // at node 0: the peer said that its program is over
+    bool told_done = false;  // of node 0: this process has said so to it
+    bool asked = false;      // at node 0: the peer asked, and has no answer; of node 0: was asked
+    bool let_go = false;     // was told that all may go; of node 0: that this process goes
     bool left = false;
   };
 

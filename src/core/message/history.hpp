@@ -17,21 +17,21 @@ namespace weft::message {
 
 /// A message that is kept for its receiver.
 struct StoredMessage {
-  bool is_gone = false;  ///< nobody needs it any more; it only has its place
-  std::span<const std::byte> bytes;
+  bool is_gone = false;              ///< nobody needs it any more; it only keeps its serial
+  std::span<const std::byte> bytes;  ///< in memory of others, which outlives the history
 };
 
 struct StoredSends {
   FlowKey flow;
   Serial first = 0;                 ///< of `kept`
   std::uint64_t digest_before = 0;  ///< of the flow, before them; 0: unknown
-  std::uint64_t digest = 0;         ///< and behind them
+  std::uint64_t digest = 0;         ///< of the flow, after them; 0: unknown
   std::vector<StoredMessage> kept;
 };
 
 struct StoredReceives {
   FlowKey flow;
-  Serial next = 0;
+  Serial next = 0;           ///< of the next message
   std::uint64_t digest = 0;  ///< of the messages before it, as their sender said; 0: unknown
 };
 
@@ -42,15 +42,15 @@ struct StoredPair {
 };
 
 struct History {
-  std::string run;  ///< of the job: another's is of no use
+  std::string run;  ///< names the job's run, in 1024 bytes: the history of another is of no use
   NodeId self{};
   std::uint32_t nodes = 0;
   std::vector<StoredPair> pairs;
 };
 
-/// docs/formats.md, "History of messages".
+/// Returns the bytes of a file, as docs/formats.md has them in "History of messages".
 std::vector<std::byte> encode(const History& history);
-/// Messages lie in `bytes`. Errors: corrupt.
+/// Reads such a file. Messages refer to `bytes`. Errors: corrupt.
 Result<History> decode_history(std::span<const std::byte> bytes);
 
 }  // namespace weft::message

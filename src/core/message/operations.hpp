@@ -24,21 +24,22 @@ enum class Failure : std::uint8_t {
   cancelled,     ///< this process does not wait for it any more
 };
 
-/// One operation, from its start until it was waited for.
+/// One operation, from its start until `take`.
 struct OperationState {
   enum class Kind : std::uint8_t { send, receive };
   Kind kind = Kind::send;
   Failure failure = Failure::none;
   bool done = false;
   std::uint32_t next_free = 0;
-  std::uint64_t number = 0;  // of the operation; the bit `free_place` once it was waited for
+  std::uint64_t number = 0;  // of the operation; with the bit `free_place` after `take`
   NodeId peer{};
   FlowKey flow;
   Serial serial = 0;
-  std::uint64_t size = 0;  ///< bytes moved; too_long: that there were
+  std::uint64_t size = 0;  ///< bytes moved; of too_long: bytes of the message
 };
 
-/// Grows to the most operations outstanding at once.
+/// A table that grows to the most operations outstanding at once. Functions abort for an operation
+/// that was taken already or never started. One thread.
 class Operations {
  public:
   Operation start(OperationState::Kind kind, NodeId peer, const FlowKey& flow, Serial serial) {
@@ -55,8 +56,10 @@ class Operations {
     ++pending_;
     return Operation(number);
   }
-  /// One that was done when it was started, of so many bytes: it needs no place in the table.
+  /// Returns an operation of `size` bytes that is done at its start: it needs no place in the
+  /// table.
   static Operation done(std::uint64_t size) { return Operation(done_bit | size); }
+  /// The operation is done; it was not before, nor at its start.
   void finish(Operation operation, std::uint64_t size, Failure failure = Failure::none) {
     OperationState& state = at(operation);
     WEFT_CHECK(!state.done);
@@ -65,7 +68,8 @@ class Operations {
     state.failure = failure;
     --pending_;
   }
-  /// The result; its slot may be reused: valid until another operation is started or taken.
+  /// Returns the result of an operation that is done, and frees its place. The result is valid
+  /// until another operation is started or taken.
   const OperationState& take(Operation operation) {
     if (is_born_done(operation)) {
       born_done_.size = operation.number() & ~done_bit;
@@ -81,12 +85,12 @@ class Operations {
   bool is_done(Operation operation) const {
     return is_born_done(operation) || states_[index(operation)].done;
   }
-  /// None: it was done when it was started.
+  /// Returns the operation's peer; none: it was done at its start.
   std::optional<NodeId> peer_of(Operation operation) const {
     if (is_born_done(operation)) return std::nullopt;
     return states_[index(operation)].peer;
   }
-  /// Nothing, unless it is done and its message was too long: the message's size.
+  /// Returns the size of a message that was too long; nothing if it was not, or is not known yet.
   std::optional<std::uint64_t> excess(Operation operation) const {
     if (is_born_done(operation)) return std::nullopt;
     const OperationState& state = states_[index(operation)];
@@ -98,17 +102,16 @@ class Operations {
  private:
   static constexpr std::uint32_t none = 0xffff'ffff;
   static constexpr std::uint64_t done_bit = std::uint64_t{1} << 63;
-  /// No operation's number has it.
+  /// No operation in use has this bit in its number.
   static constexpr std::uint64_t free_place = std::uint64_t{1} << 62;
-  /// The upper half of a number counts the lives of its place, which is the lower: from 1, since
-  /// number 0 is no operation.
+  /// The lower half of a number is its place in the table. The upper half counts the operations of
+  /// that place, from 1, since number 0 is no operation.
   static constexpr std::uint64_t most_lives = std::uint64_t{1} << 29;
   static constexpr std::uint64_t life_after(std::uint64_t number) {
     return ((number >> 32) % most_lives) + 1;
   }
 
   static bool is_born_done(Operation operation) { return (operation.number() & done_bit) != 0; }
-  /// Aborts for one that was waited for already, or never started.
   std::size_t index(Operation operation) const {
     const auto i = static_cast<std::uint32_t>(operation.number());
     WEFT_CHECK(i < states_.size() && states_[i].number == operation.number(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PairOut: the messages that this process sends to one other: the outbox of paper 4 (4.3, 4.4).
+// PairOut: the messages that this process sends to one peer: the outbox of paper 4 (4.3, 4.4).
 #pragma once
 
 #include <array>
@@ -32,20 +32,22 @@ inline constexpr std::size_t longest_head = 32;
 inline constexpr std::uint64_t write_context = std::uint64_t{1} << 63;
 
 /// Messages leave in the order sent, as far as the receiver's credit goes; those that it asks for
-/// leave at once. A message is kept until it is known to have arrived, with
-/// MessageOptions::retain until its receiver forgets it.
+/// leave at once. A PairOut keeps a message until it is known to have arrived, with
+/// MessageOptions::retain until its receiver forgets it. No I/O, one thread.
 class PairOut {
  public:
+  /// Options, bodies and operations outlive it.
   PairOut(const MessageOptions& options, NodeId peer, BodyPool& bodies, Operations& operations)
       : options_(options), peer_(peer), bodies_(bodies), operations_(operations) {}
   PairOut(const PairOut&) = delete;
   PairOut& operator=(const PairOut&) = delete;
 
+  /// Starts to send the flow's next message. `bytes` stay as they are until the operation is done.
   Operation send(const FlowKey& key, std::span<const std::byte> bytes);
-  /// As `send`, of a message that leaves before anything else and will be kept: `head`, at most
-  /// `longest_head`, and `bytes` behind it. `post(std::span<const std::byte> header)` hands the
-  /// header, which includes `head`, and `bytes` to the fabric, and says whether that took them.
-  /// None: nothing has happened.
+  /// As `send`, of a message that can leave before anything else: `head`, at most `longest_head`
+  /// bytes, and `bytes` behind it. `post(std::span<const std::byte> header)` hands the header,
+  /// which includes `head`, and `bytes` to the fabric, and says whether that took them. None:
+  /// nothing has happened.
   template <class Post>
   std::optional<Operation> send_at_once(const FlowKey& key, std::span<const std::byte> head,
                                         std::span<const std::byte> bytes, Post&& post) {
@@ -83,11 +85,12 @@ class PairOut {
     left(*to, head, bytes, digest);
     return true;
   }
-  /// The next message of a flow goes another way: its serial.
+  /// Returns the serial of the flow's next message, which does not go through this object.
   Serial skip(const FlowKey& key);
 
-  /// A connection is there and the peer has said hello. Messages that may not have arrived are sent
-  /// again; with `pull` only when asked for. `lossless`: as Completion::is_lossless.
+  /// A connection is there and the peer has said hello, which granted it credit for `granted`
+  /// bytes. Messages that may not have arrived are sent again; with `pull` only when asked for.
+  /// `lossless`: as Completion::is_lossless.
   void connected(std::uint64_t granted, bool pull, bool lossless);
   void disconnected();
 
@@ -96,7 +99,7 @@ class PairOut {
   bool on_credit(const Frame& credit);
   void on_have(const Frame& have);
   void on_forget(const Frame& forget);
-  /// A write of this peer's is over, carried out or not.
+  /// A write to this peer is over, carried out or not. `slot`: its context without `write_context`.
   void on_write_over(std::uint64_t slot);
 
   /// Puts frames to send into the queue while there is room. False when room was short.
@@ -105,25 +108,26 @@ class PairOut {
   bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
   /// Adds the kept messages and the places of flows. They refer to memory of this object.
   void store(StoredPair& into);
-  /// As if all that had been sent by this process. Errors: something was sent already; the outbox
-  /// is full.
+  /// Goes on as if this process had sent all that. Errors: it has sent something already; there is
+  /// no memory.
   Result<void> go_on(const StoredPair& from);
-  /// Operations that are not done fail.
+  /// Lets all operations that are not done fail.
   void fail_all(Failure failure);
-  /// Somebody waits for one of its operations.
+  /// Some of its operations are not done.
   bool waits() const { return pending_ > 0; }
   /// A connection that should have lost nothing ended, and the peer lives: messages that were on it
   /// are lost.
   bool has_lost() const { return has_lost_; }
   /// This process has sent something.
   bool has_begun() const { return next_order_ > 1; }
-  /// Messages so far, in all flows.
+  /// Returns the number of messages so far, in all flows.
   std::uint64_t started() const;
   /// Messages wait for room in the outbox.
   bool waits_for_room() const { return !uncopied_.empty(); }
-  /// Bytes of the outbox that are kept for the peer. It looks at all flows.
+  /// Returns the bytes of the outbox that are kept for the peer. It looks at all flows.
   ByteCount kept() const;
-  /// There may be some. False: not for all.
+  /// Copies messages that wait for room, since there may be some. False: there was not enough for
+  /// all.
   bool copy_waiting();
   std::size_t active_flows() const { return flows_.active(); }
 
@@ -138,7 +142,7 @@ class PairOut {
     std::uint32_t answered_in = 0;  // in which the peer's asking was answered
     std::uint32_t writes_out = 0;
     bool arrived = false;
-    bool is_lost = false;  // its sender did not wait for it any more
+    bool is_lost = false;  // its operation failed, and the caller's bytes are its own again
   };
   struct Asked {
     Serial serial = 0;
@@ -191,7 +195,7 @@ class PairOut {
     std::uint32_t next_free = 0;
   };
 
-  /// Null: its next message cannot leave before anything else.
+  /// Null: the flow's next message cannot leave before anything else.
   Flow* flow_to_leave_from(const FlowKey& key, std::size_t size) {
     const bool has_way = up_ && !has_work() && size <= options_.eager_limit &&
                          spent_ + credit_cost(size) <= granted_;
@@ -284,8 +288,8 @@ class PairOut {
   std::uint32_t connection_ = 0;  // counts them; 0 before the first
   bool up_ = false;
   bool keeps_ = true;         // copies of messages that left; constant while it is up
-  std::uint64_t let_go_ = 0;  // messages may have been, of so many frames of this connection
-  bool has_unkept_ = false;   // such were on a connection when it ended
+  std::uint64_t let_go_ = 0;  // up to this frame of the connection, messages may have no copy
+  bool has_unkept_ = false;   // messages without a copy were on a connection when it ended
   bool has_lost_ = false;
 };
 

@@ -12,17 +12,19 @@
 
 namespace weft::qos {
 
+/// One thread.
 class Twin {
  public:
   virtual ~Twin() = default;
 
-  /// Predicts a window in which the jobs of now run with these levels. `share` of a window's length
-  /// is enough, in (0, 1]. Predictions with the same `draw` have the same noise. One entry for each
-  /// job, in the order of `on_jobs`, valid until the next call; empty when the model failed.
+  /// Predicts a window in which the present jobs run with these levels, of `share` of a window's
+  /// length, in (0, 1]. Predictions with the same `draw` have the same noise. Returns one entry for
+  /// each job, in the order of Controller::on_jobs, valid until the next call; none when the model
+  /// failed.
   virtual std::span<const JobWindow> predict(const Configuration& levels, std::uint32_t draw,
                                              double share) = 0;
-  /// Predicts the work of one job that has the network to itself, its slowest process's; empty when
-  /// the model failed.
+  /// Predicts the work of one job (JobWindow::work) that has the network to itself; `job` counts in
+  /// the order of Controller::on_jobs. Empty when the model failed.
   virtual std::optional<std::uint64_t> predict_alone(std::size_t job, std::uint32_t draw,
                                                      double share) = 0;
 };

@@ -8,11 +8,13 @@ namespace weft::mpi {
 
 /// Returns the largest error code in use, counting the classes and codes that the program added.
 int last_used_code();
-/// Finds the program's error handler of that handle. Returns null for a predefined handler; null
-/// with `error` set for a handle that names none.
+/// Finds the program's error handler of that handle. Returns null for a predefined handler. A
+/// handle that names none raises an error on MPI_COMM_WORLD; if that returns, so does this: null,
+/// with `error` set.
 std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler handle, int& error);
-/// Returns a new handle of a communicator's, window's or file's error handler; `returns_errors`
-/// tells MPI_ERRORS_RETURN from MPI_ERRORS_ARE_FATAL when `handler` is null.
+/// Returns a new handle of a communicator's, window's or file's error handler, which the program
+/// frees. When `handler` is null, returns a predefined one: MPI_ERRORS_RETURN if `returns_errors`,
+/// else MPI_ERRORS_ARE_FATAL.
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors);
 /// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
 MPI_Errhandler keep_handler(ErrorHandler handler);

@@ -10,11 +10,13 @@
 
 namespace weft::stream {
 
-/// Returns the exit code. `processes`: how many nodes share this machine.
+/// Runs in the forked process until the job lets it leave, or its channel closes. Returns the exit
+/// code: 1 after an error, of which it tells the job. `processes`: how many nodes share this
+/// machine.
 int run_local_node(const StreamOptions& options, const JobSecret& job, const NodeFactory& factory,
                    std::uint32_t processes, std::string_view log_level, NodePlace place);
 
-/// Progress as it goes over the channel.
+/// The text of a `progress` message, and back; without `elapsed`. Nothing when it is no such text.
 std::string encode_progress(const StreamProgress& progress);
 std::optional<StreamProgress> decode_progress(const std::string& text);
 

@@ -39,31 +39,33 @@ struct SimulationTrace {
   std::vector<std::string> nodes;
 };
 
-/// The wish that SIGINT or SIGTERM stands for. Sending all data that sources have produced may take
-/// as long as the rest of the simulation: after two seconds its figures so far are the result.
+/// Returns the wish that signals so far stand for: after the first one an end in order, and two
+/// seconds later an end at once, since sending all data that sources have produced may take as long
+/// as the rest of the simulation.
 sim::EndWish end_wish(const StopSignals& signals);
 
 /// Options that only some callers set.
 struct SimulationOptions {
   std::vector<faults::Fault> faults;  ///< of the first job, besides those that the scenario names
-  /// A job that has not ended so long after its planned end is given up.
+  /// The simulation gives up a job that has not ended this long, simulated, after its planned end.
   Duration patience = Duration::seconds(120);
   /// When the jobs are over, end background traffic and wait until the network is empty.
   bool settle = false;
   /// If set, the simulation is divided among its ranks, which all make the same calls and get the
   /// same reports. It has links that take some time, and `network` is not set.
   sim::Exchange* exchange = nullptr;
-  /// Asked every few simulated microseconds, once in each process; may be empty.
+  /// Called every few simulated microseconds, once in each process; may be empty.
   std::function<sim::EndWish()> wish;
-  /// If set, the network's load and messages are recorded there; that changes nothing.
+  /// If set, receives the network's load and messages; recording does not change the simulation.
   sim::NetworkRecording* network = nullptr;
-  /// If set, told of every packet of streams' adapters at the port of that host (fabric.reliable).
+  /// If set, called with every packet of the streams' adapters at the port of `tapped_host`; needs
+  /// fabric.reliable.
   std::function<void(const sim::RcTapped&)> tap;
   std::uint32_t tapped_host = 0;
   /// Only this one of the jobs runs, where it would run beside the others; only it reports.
   std::optional<std::size_t> alone;
-  /// Jobs of other kinds, in the scenario's order; none of them with `alone`, though their hosts
-  /// stay theirs. They need a simulation in one part.
+  /// Jobs of other kinds, in the scenario's order. With `alone` none of them runs, though they keep
+  /// their hosts. They need a simulation in one part.
   std::span<const sim::JobBeside> beside = {};
 };
 
@@ -78,18 +80,20 @@ struct SimulatedJob {
   std::optional<sim::PlacementOptions> placement;  ///< none: the scenario's
 };
 
-/// Runs jobs, and those beside them, on one network to their ends and returns their nodes' reports,
-/// in their order. They are placed one after the other on hosts that are free. Node n of a job is
-/// its host n in faults, whose times count from when its stream flows; with several jobs faults
-/// name theirs ("JOB:host3"), and those of cables count from the beginning. Single-threaded; the
-/// same scenario, options and build give the same reports, unless interrupted, in any number of
-/// parts. Errors: those of the scenario; a node that cannot be made; a job that does not end.
+/// Runs jobs, and those beside them, on one network to their ends and returns the reports of
+/// `jobs`, in their order. They are placed one after the other on hosts that are free. Node n of a
+/// job is its host n in faults, whose times count from when its stream flows; with several jobs
+/// faults name theirs ("JOB:host3"), and those of cables count from the beginning. `trace`, if not
+/// null, is also filled when a job does not end. Single-threaded; the same scenario, options and
+/// build give the same reports, unless interrupted, in any number of parts. Errors: those of the
+/// scenario; a node that cannot be made; a job that does not end.
 Result<std::vector<JobReport>> run_simulated_jobs(const sim::Scenario& scenario,
                                                   std::span<const SimulatedJob> jobs,
                                                   SimulationTrace* trace = nullptr,
                                                   const SimulationOptions& simulation = {});
 
-/// The same for one job.
+/// The same for one job, with the name, start and placement of the scenario's [job] if that is its
+/// only one.
 Result<JobReport> run_simulated_job(const sim::Scenario& scenario, const StreamOptions& options,
                                     const LocalOptions& local, const NodeFactory& factory,
                                     SimulationTrace* trace = nullptr,

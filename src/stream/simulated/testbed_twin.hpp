@@ -7,7 +7,7 @@
 
 namespace weft::stream {
 
-/// A star of one host per node whose links, ports and packet headers are those of the testbed that
+/// Returns a star of one host per node whose links and packet headers are those of the testbed that
 /// `local` asks for. Nothing is ever lost in it: it is the twin of a testbed with ports so deep
 /// that they drop nothing. docs/testbed.md says what it models and what not. `local.testbed` must
 /// be set, with a rate.

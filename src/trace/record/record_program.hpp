@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program as its launcher starts it, recorded: an MPI program by a module that is loaded
-// before its MPI, one of weft's own by itself.
+// Runs a program under its launcher, and records it: a module that is loaded before the MPI records
+// an MPI program; a program of weft's own records itself.
 #pragma once
 
 #include <string>
@@ -13,13 +13,14 @@ namespace weft::trace {
 
 struct RecordOptions {
   std::vector<std::string> command;  ///< mpirun or `weft run`, and its words
-  std::string directory;             ///< of the archive; must not be there
-  std::string mpi;                   ///< "openmpi", "mpich"; empty: by what the launcher is
+  std::string directory;             ///< of the archive; must not exist
+  std::string mpi;                   ///< "openmpi", "mpich"; empty: the launcher's
 };
 
-/// Waits until the program has ended and makes the archive. Errors: there is something in the
-/// archive's place; no module; the program ended with another code than 0; those of
-/// merge_recordings.
+/// Runs the program to its end and makes the archive of its recordings, which are in
+/// DIRECTORY.recordings until then, and stay there after an error. Errors: there is something in
+/// the archive's place; no module; recordings cannot be stored; the program cannot be started, or
+/// ended with another code than 0; those of merge_recordings.
 Result<Merged> record_program(const RecordOptions& options);
 
 }  // namespace weft::trace

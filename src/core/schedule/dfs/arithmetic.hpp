@@ -16,11 +16,11 @@ namespace weft::schedule::dfs {
 /// Wide enough for squared durations and for a duration times parts per billion.
 __extension__ using Wide = __int128;
 
-/// No interval is longer (9.8 hours): only a broken peer reports one. Keeps sums of squares of a
-/// thousand durations inside of Wide.
+/// No interval is longer (9.8 hours): only a broken peer reports a longer one. The bound keeps sums
+/// of squares of a thousand durations inside of Wide.
 inline constexpr Duration longest_duration{std::int64_t{1} << 45};
 
-/// Percentages with two decimals as whole numbers of hundredths of a percent.
+/// Percentages from 0 with two decimals, as whole numbers of hundredths of a percent.
 inline constexpr std::int64_t whole_in_basis_points = 10'000;
 constexpr std::int64_t basis_points(double percent) {
   return static_cast<std::int64_t>(percent * 100.0 + 0.5);
@@ -43,7 +43,8 @@ constexpr std::int64_t saturated(Wide value) {
   return static_cast<std::int64_t>(std::clamp<Wide>(value, -farthest_tick, farthest_tick));
 }
 
-/// value · numerator / denominator, rounded toward zero, without overflow in between.
+/// value · numerator / denominator, rounded toward zero, without overflow in between. The result
+/// must fit; the denominator is not 0.
 constexpr std::int64_t scale(std::int64_t value, std::int64_t numerator, std::int64_t denominator) {
   return static_cast<std::int64_t>(Wide{value} * numerator / denominator);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MPICH's ABI, as far as it is there: types and constants. Handles are integers: a kind, and a
-// number.
+// Types and constants of MPICH's ABI, those that weft has. A handle is an integer: a kind in its
+// high bits, and a number.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ inline constexpr const char* library_version = "weft, with MPICH's ABI";
 
 inline MPI_Status* const status_ignore = reinterpret_cast<MPI_Status*>(1);
 inline void* const in_place = reinterpret_cast<void*>(-1);
-/// The function that copies an attribute as it is has an address.
+/// 0: MPI_COMM_DUP_FN is a function with an address, and no constant stands for it.
 inline constexpr std::uintptr_t dup_function = 0;
 
 /// The kinds of objects that the program makes, in the high bits of their handles.
@@ -80,7 +80,8 @@ inline constexpr unsigned kind_mask = 0xfc000000;
 struct FileKind {};
 inline constexpr FileKind made_file{};
 
-/// The first numbers of made types are those of predefined ones.
+/// MPICH's predefined pair types have the kind of made types and its first numbers, so the numbers
+/// of the program's types begin here.
 inline constexpr int pair_types = 5;
 
 inline void write_bytes(MPI_Status& status, std::uint64_t bytes, bool is_cancelled) {
@@ -105,7 +106,7 @@ inline unsigned shown(int handle) {
 
 namespace weft::mpi {
 
-/// The number of a made object, from its handle.
+/// Returns the number of a made object, from its handle.
 inline int number_of(int handle) {
   return static_cast<int>(static_cast<unsigned>(handle) & ~abi::kind_mask);
 }
