@@ -45,6 +45,7 @@ SHAPED_RATE = 25e6    # 200Mbit
 SHARE = 0.95          # of the best schedule's goodput
 FLOORS = 1.5
 ROUNDS_OF_LINKS = 30
+WAYS = 400
 LINKS_DECIDE = 0.85   # of the links' capacity
 SCENARIO = """[network]
 topology = "star:{nodes}"
@@ -89,8 +90,12 @@ class Cell:
         self.way_us = {"sim-1us": 2, "sim-25us": 50, "link-20us": 20, "link-5ms": 5000}.get(place)
 
     def least_seconds(self):
-        """Enough rounds that the first and the last one, which are never full, weigh little."""
-        return ROUNDS_OF_LINKS * self.inputs * SIZES[self.size] / self.rate if self.rate else 0
+        """Enough rounds that the first and the last one, which are never full, weigh little, and
+        enough ways from node to node that those weigh little in which the path fills."""
+        if not self.rate:
+            return 0
+        return max(ROUNDS_OF_LINKS * self.inputs * SIZES[self.size] / self.rate,
+                   WAYS * self.way_us / 1e6)
 
     def options(self, scratch, seconds):
         size = SIZES[self.size]

@@ -96,7 +96,10 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
     round = grid_.round_of(t);
     if (round < input.arrived) return;
   }
-  if (!input.batches.empty()) learn(now, input, pace_.is_slow(i));
+  largest_ = std::max(largest_, bytes);
+  if (!input.batches.empty()) {
+    learn(now, input, {.of_slow = pace_.is_slow(i), .is_small = bytes + bytes < largest_});
+  }
   note_size(static_cast<double>(bytes.value()));
   settle(input, round + 1);
   if (pace_.is_slow(i)) {
@@ -157,7 +160,7 @@ void GrantCompute::on_message(Instant, std::uint32_t from, std::span<const std::
   if (said.kind == GrantKind::passed && said.round <= input.told) settle(input, said.round);
 }
 
-void GrantCompute::learn(Instant now, Input& input, bool of_slow) {
+void GrantCompute::learn(Instant now, Input& input, Arrival arrival) {
   const Batch& batch = input.batches[0];
   if (!batch.solicited) return;
   const Duration latency = now - batch.at;
@@ -167,11 +170,12 @@ void GrantCompute::learn(Instant now, Input& input, bool of_slow) {
     pace_.restart(now);
     return;
   }
-  if (!of_slow && late_after() != Duration::max() && latency > late_after() * absent_factor) {
+  if (!arrival.of_slow && late_after() != Duration::max() &&
+      latency > late_after() * absent_factor) {
     pace_.on_absent_sender(late_after());
   }
   latencies_[latencies_seen_++ % latencies_kept] = latency.ticks();
-  pace_.on_arrival(now, latency);
+  pace_.on_arrival(now, latency, arrival.is_small);
   const std::size_t n = std::min(latencies_seen_, latencies_kept);
   // The median moves slowly: looking at it now and then is enough.
   if (n < 8 || latencies_seen_ % (n < latencies_kept ? 8 : latencies_kept) != 0) return;

@@ -146,7 +146,12 @@ class GrantCompute final : public ComputeSchedule {
   void find_teller();
   void note_size(double bytes);
   void settle(Input& input, std::uint64_t round);
-  void learn(Instant now, Input& input, bool of_slow);
+  /// Whose contribution has arrived, and whether it is less than half of the largest.
+  struct Arrival {
+    bool of_slow = false;
+    bool is_small = false;
+  };
+  void learn(Instant now, Input& input, Arrival arrival);
   void note_slow(Instant now);
   Duration late_after() const;
   bool is_late(const Input& input, Instant now, const Standing& standing) const;
@@ -182,6 +187,7 @@ class GrantCompute final : public ComputeSchedule {
   std::size_t slow_ = 0;          // number of slow inputs, as `together_` knows it
   std::uint64_t slow_round_ = 0;  // the first round that not all slow inputs have delivered
   double mean_bytes_ = 0;         // of a contribution, smoothed
+  ByteCount largest_{};           // contribution
   std::vector<std::uint32_t> holding_up_;
   Instant looked_{};                     // when the node last looked for something to grant
   std::size_t arrivals_ = 0;             // since then

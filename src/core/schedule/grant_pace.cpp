@@ -2,6 +2,7 @@
 #include "core/schedule/grant_pace.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace weft::schedule {
@@ -18,10 +19,13 @@ constexpr double hardly_dry = 0.02;
 /// Share of the arrivals whose senders may have waited for a node without a processor: above it, in
 /// two periods running, more is out.
 constexpr double often_starved = 0.5;
-/// Twice as much in flight has to make the node so much faster. If it does not, links decide, and
-/// the node waits so many periods before it tries again.
+/// More in flight has to make the node so much faster. If it does not, links decide, and the node
+/// waits so many periods before it tries again.
 constexpr double worth_it = 1.04;
 constexpr std::uint32_t least_pause = 8;
+/// Nodes that share processors take turns. A shorter period would show their turns and not their
+/// pace.
+constexpr Duration several_turns = Duration::milliseconds(10);
 constexpr std::uint32_t most_pause = 256;
 /// While it looks for the shortest time, the node has this share of the path's capacity out.
 constexpr double probed = 0.75;
@@ -111,15 +115,27 @@ double GrantPace::best_rate() const {
   return *std::max_element(rates_.begin(), rates_.end());
 }
 
-void GrantPace::on_arrival(Instant now, Duration since_grant) {
+void GrantPace::on_arrival(Instant now, Duration since_grant, bool is_small) {
   shortest_ = std::min(shortest_, since_grant);
+  if (!is_small) least_since_grant_ = std::min(least_since_grant_, since_grant);
   if (!running_) {  // the time before the first one is not the path's pace
     restart(now);
     running_ = true;
     return;
   }
   // Contributions within less than the path's time may have been on their way together.
-  if (++arrivals_ >= wanted_ && now > since_ && now - since_ >= shortest()) end_period(now);
+  if (++arrivals_ >= wanted_ && now > since_ && now - since_ >= least_length()) end_period(now);
+}
+
+Duration GrantPace::least_length() const {
+  const bool has_time = !probing_ && periods_ >= options_.short_periods;
+  return has_time && nodes_decide() ? std::max(shortest(), several_turns) : shortest();
+}
+
+bool GrantPace::nodes_decide() const {
+  if (rates_seen_ < rates_kept) return false;
+  const double mean = std::accumulate(rates_.begin(), rates_.end(), 0.0) / rates_kept;
+  return mean * least_since_grant_.to_seconds() < half_a_path;
 }
 
 void GrantPace::end_period(Instant now) {
@@ -153,12 +169,12 @@ void GrantPace::set_cover(Duration length) {
   const bool was_starved = std::exchange(starves_, starved > often_starved);
   if (starves_ && was_starved) {
     cover_.grow(std::min(cover_.value() + 3 * in_flight(), most_));
-  } else if (dry > often_dry && may_try) {
+  } else if (may_try && (dry > often_dry || (nodes_decide() && !fills_rings()))) {
     try_more(rate);
   } else if (absent_share_ > 2 * often) {
     const double places = std::min(absence_ * best_rate(), unthinkable);
     cover_.grow(std::max(cover_.value() + 1, static_cast<std::uint32_t>(places)));
-  } else if (absent_share_ < often && std::max(dry, starved) < hardly_dry) {
+  } else if (absent_share_ < often && std::max(dry, starved) < hardly_dry && !trial_.pays) {
     cover_.calm();
   } else {
     cover_.busy();
@@ -168,14 +184,17 @@ void GrantPace::set_cover(Duration length) {
 /// Judges the value on trial, once it had a period to settle and one to show.
 bool GrantPace::is_worth_trying_more(double rate) {
   if (trial_.pause > 0) --trial_.pause;
+  trial_.pays = trial_.pays && nodes_decide();
   // Short periods tell too little.
   if (!trial_.runs) return trial_.pause == 0 && periods_ >= options_.short_periods;
   if (++trial_.periods < 2) return false;
   trial_.runs = false;
   if (rate >= trial_.rate * worth_it) {
+    trial_.pays = nodes_decide();
     trial_.patience = least_pause;
     return true;
   }
+  trial_.pays = false;
   cover_.take_back(trial_.cover);
   trial_.pause = std::exchange(trial_.patience, std::min(trial_.patience * 2, most_pause));
   return false;
@@ -186,7 +205,7 @@ void GrantPace::try_more(double rate) {
   trial_.periods = 0;
   trial_.rate = rate;
   trial_.cover = cover_.value();
-  cover_.grow(cover_.value() + in_flight());
+  cover_.grow(nodes_decide() && most_ != unknown ? most_ : cover_.value() + in_flight());
 }
 
 void GrantPace::set_in_flight() {

@@ -72,8 +72,10 @@ class ReluctantNumber {
 ///  - the places that grants to absent input nodes took;
 ///  - enough to last through its own absences, when they cost it time;
 ///  - more on trial, when it finds again and again that all it asked for is there: then wake-ups
-///  may
-///    be the bottleneck and not links. It takes the addition back unless it makes the node faster;
+///    may be the bottleneck and not links. It takes the addition back unless it makes the node
+///    faster;
+///  - as many as the rings allow, on trial, when the path is idle for part of the time: then nodes
+///    decide the pace, which take turns on their processors, and periods last several turns;
 ///  - as many as the rings allow, without a trial, when most contributions come while the node has
 ///    no processor, since their senders then use up their grants.
 /// The number on which all compute nodes agree (GrantAgreement) overrides the node's wish. Now and
@@ -123,8 +125,9 @@ class GrantPace {
   /// The input node has left or come back, so what was measured of it no longer counts.
   void forget(std::size_t input);
 
-  /// A contribution has arrived `since_grant` after its grant; not less than zero.
-  void on_arrival(Instant now, Duration since_grant);
+  /// A contribution has arrived `since_grant` after its grant; not less than zero. A small one,
+  /// less than the mean, tells little of the time that links take.
+  void on_arrival(Instant now, Duration since_grant, bool is_small = false);
   /// A contribution has arrived so late that its sender must have been absent. Its grant took a
   /// place in vain for `held`.
   void on_absent_sender(Duration held) { taken_ += held; }
@@ -156,6 +159,8 @@ class GrantPace {
   static constexpr double half_a_path = 0.5;
 
   double best_rate() const;
+  Duration least_length() const;
+  bool nodes_decide() const;
   void add_held_up(Instant now);
   void end_period(Instant now);
   void begin_period(Instant now);
@@ -190,6 +195,7 @@ class GrantPace {
   /// A trial of more places, which stay if they make the node faster.
   struct Trial {
     bool runs = false;
+    bool pays = false;           // nodes decide the pace, and less in flight was seen to be slower
     std::uint32_t periods = 0;   // since the trial began
     double rate = 0;             // before the trial
     std::uint32_t cover = 0;     // before the trial
@@ -203,6 +209,9 @@ class GrantPace {
   std::size_t rates_seen_ = 0;
   Duration shortest_ = Duration::max();  // since the last probe
   Duration shortest_before_ = Duration::max();
+  /// Since the stream began, without small contributions. If the path has got longer since, this
+  /// costs trials in vain.
+  Duration least_since_grant_ = Duration::max();
   double places_taken_ = 0;  // by grants to absent senders, smoothed
   double absent_share_ = 0;  // share of the time that the node's absences cost it, smoothed
   double absence_ = 0;       // mean time that one absence cost, in seconds

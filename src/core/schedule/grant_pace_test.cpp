@@ -208,6 +208,47 @@ TEST_F(pace, has_more_out_without_a_trial_while_senders_starve_period_after_peri
   EXPECT_EQ(pace_.in_flight(), 50u) << "the rings hold no more";
 }
 
+// Nodes that take turns on processors: a contribution takes a fifth of the time between two, so the
+// path holds a fifth of one. A period lasts 10 ms then.
+class pace_of_nodes : public pace {
+ protected:
+  void SetUp() override {
+    pace_.set_most(48);
+    start();
+    arrive(7 * period, tenth_ms, fiftieth_ms);
+    ASSERT_EQ(pace_.in_flight(), 1u);
+    arrive(period, tenth_ms, fiftieth_ms);
+    ASSERT_EQ(pace_.in_flight(), 48u) << "on trial";
+  }
+  void long_period(Duration apart) {
+    arrive(static_cast<int>(Duration::milliseconds(10) / apart), apart, fiftieth_ms);
+  }
+  const Duration fiftieth_ms = Duration::microseconds(20);
+};
+
+TEST_F(pace_of_nodes, keeps_all_that_the_rings_hold_where_that_makes_it_faster) {
+  for (int i = 0; i < 3; ++i) {
+    long_period(Duration::microseconds(80));
+    EXPECT_EQ(pace_.in_flight(), 48u);
+  }
+}
+
+TEST_F(pace_of_nodes, takes_it_back_where_that_makes_it_no_faster) {
+  long_period(tenth_ms);
+  EXPECT_EQ(pace_.in_flight(), 48u) << "one period to settle";
+  long_period(tenth_ms);
+  EXPECT_EQ(pace_.in_flight(), 1u);
+}
+
+TEST_F(pace, tries_no_more_where_links_are_busy_most_of_the_time) {
+  pace_.set_most(48);
+  start();
+  for (int i = 0; i < 40; ++i) {
+    arrive(period, tenth_ms, Duration::microseconds(80));
+    ASSERT_LT(pace_.in_flight(), 4u);
+  }
+}
+
 TEST_F(pace, takes_back_what_made_it_no_faster_and_waits_before_it_tries_again) {
   start();
   arrive(period, tenth_ms, fifth_ms);

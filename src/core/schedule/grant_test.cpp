@@ -135,11 +135,12 @@ TEST_F(granting_node, has_more_out_when_inputs_use_up_their_grants_between_two_l
   std::array<std::uint64_t, 2> round{1, 1};
   const auto look = [&](bool takes_all) {
     (void)grants();
+    now_ = now_ + Duration::microseconds(500);
     for (std::uint32_t i = 0; i < 2; ++i) {
       const std::uint64_t until = takes_all ? told_[i] : std::min(told_[i], round[i] + 1);
       for (; round[i] < until; ++round[i]) arrive(i, 100 + 4 * round[i], 1);
     }
-    now_ = now_ + Duration::milliseconds(1);
+    now_ = now_ + Duration::microseconds(500);
   };
   for (int i = 0; i < 100; ++i) look(false);
   const std::uint32_t before = node_->pace().in_flight();
