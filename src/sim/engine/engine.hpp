@@ -27,7 +27,9 @@ class EventHandler {
 class Engine {
  public:
   /// `sources`: how many vertices and agents there are that cause events, 0 … sources−1.
-  explicit Engine(std::uint32_t sources) : sequences_(sources, 0) {}
+  explicit Engine(std::uint32_t sources) : sequences_(sources, 0) {
+    queue_.look_ahead_if(fetches_);
+  }
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
@@ -37,7 +39,12 @@ class Engine {
   }
   /// Whether handlers are to fetch the data of the next events: worth it where records do not fit
   /// into caches.
-  void fetch_ahead_if(bool large) { fetches_ = large; }
+  void fetch_ahead_if(bool large) {
+    fetches_ = large;
+    queue_.look_ahead_if(large);
+  }
+  /// Returns whether anything looks at what events name before they happen.
+  bool fetches_ahead() const { return fetches_; }
 
   /// `at` is not before now.
   void schedule(std::uint32_t source, PicoInstant at, EventKind kind, std::uint32_t target,

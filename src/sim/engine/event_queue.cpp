@@ -47,7 +47,7 @@ void EventQueue::push_near(const Event& event) {
   std::size_t hole = end_++;
   for (; hole > first_ && event < near_[hole - 1]; --hole) near_[hole] = near_[hole - 1];
   near_[hole] = event;
-  refill_at_ = std::max(refill_at_, first_ + 1);
+  refill_at_ = looks_ahead_ ? std::max(refill_at_, first_ + 1) : end_;
 }
 
 void EventQueue::push_far(const Event& event) {
@@ -74,8 +74,24 @@ void EventQueue::fetch_slots() const {
   }
 }
 
-/// The next slots with events in them move to the array, in which few are left or none.
+/// Events move to the array: those of several slots if the queue looks ahead, else of the next one.
 void EventQueue::refill() {
+  const std::int64_t slot = beyond_;
+  const bool has_others = far_slot_ <= slot || first_ != end_;
+  if (looks_ahead_ || has_others || seen_events_ >= period_) return refill_with_others();
+  first_ = 0;
+  seen_slots_ += static_cast<std::uint64_t>(slot - slot_);
+  slot_ = slot;
+  take_from_wheel(slot, 0);
+  if (far_slot_ <= slot) [[unlikely]]
+    take_far(slot, 0);
+  if (end_ > 1) sort_near(0);
+  seen_events_ += end_;
+  refill_at_ = end_;
+}
+
+/// The next slots with events in them move to the array, in which few are left or none.
+void EventQueue::refill_with_others() {
   compact();
   take_slots();
   if (end_ == 0) {
@@ -87,12 +103,12 @@ void EventQueue::refill() {
     take_slots();
   }
   if (wheel_.size() > most_in_cache && beyond_ != kNoSlot) fetch_slots();
-  refill_at_ = end_ >= kEnoughNear ? end_ - kMostAhead : end_;
+  refill_at_ = looks_ahead_ && end_ >= kEnoughNear ? end_ - kMostAhead : end_;
 }
 
 /// Not too far ahead: what is pushed meanwhile has to be put in order with the events in the array.
 void EventQueue::take_slots() {
-  while (end_ < kEnoughNear) {
+  while (end_ < (looks_ahead_ ? kEnoughNear : 1)) {
     const std::int64_t next = std::min(far_slot_, beyond_);
     if (next == kNoSlot) return;
     if (end_ > 0 && next - wheel_.slot_of(near_[0].time) > kMostSlotsNear) return;
@@ -106,17 +122,26 @@ void EventQueue::take_slot(std::int64_t next) {
   seen_slots_ += static_cast<std::uint64_t>(slot - slot_);
   slot_ = slot;
   const std::size_t from = end_;
-  if (beyond_ == slot) {
-    wheel_.take(slot, [this, from](const Event& event) {
-      if (end_ == kMostNear) spread_near(from);
-      near_[end_++] = event;
-    });
-    beyond_ = wheel_.size() == 0 ? kNoSlot : slot + wheel_.distance_from(slot);
-  }
+  if (beyond_ == slot) take_from_wheel(slot, from);
   if (far_slot_ <= slot) [[unlikely]]
     take_far(slot, from);
   sort_near(from);
   seen_events_ += end_ - from;
+}
+
+/// The wheel's next slot moves to the array, from `from` on; or to far_ if it does not fit.
+void EventQueue::take_from_wheel(std::int64_t slot, std::size_t from) {
+  std::size_t end = from;
+  wheel_.take(slot, [this, from, &end](const Event& event) {
+    if (end == kMostNear) [[unlikely]] {
+      end_ = end;
+      spread_near(from);
+      end = from;
+    }
+    near_[end++] = event;
+  });
+  end_ = end;
+  beyond_ = wheel_.size() == 0 ? kNoSlot : slot + wheel_.distance_from(slot);
 }
 
 void EventQueue::sort_near(std::size_t from) {

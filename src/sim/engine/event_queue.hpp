@@ -2,7 +2,9 @@
 // EventQueue: the next few events are in a sorted array, those that happen soon in a wheel of
 // slots, later ones in a heap. Nearly every event of a busy network goes into a slot and from
 // there, with those of the next slots, into the array, which costs the same however many events
-// there are. The width of the slots and their number adapt to the events.
+// there are. The width of the slots and their number adapt to the events. Who asks for no events
+// but the first one has those of one slot in the array only, so that few events are put in order
+// there.
 #pragma once
 
 #include <algorithm>
@@ -24,6 +26,10 @@ class EventQueue {
   /// The first event. Not empty.
   const Event& front() const { return near_[first_]; }
 
+  /// Whether `near` will be asked for events behind the first one: it will be, unless told
+  /// otherwise. Makes no difference to the order.
+  void look_ahead_if(bool looks) { looks_ahead_ = looks; }
+
   /// Inline, and nothing that it calls takes the event's address: its members go from registers to
   /// the wheel.
   [[gnu::always_inline]] void push(const Event& event) {
@@ -44,7 +50,8 @@ class EventQueue {
     return first;
   }
 
-  /// The next events in their order, if so many are known, at most `kMostAhead`; else null.
+  /// The next events in their order, if so many are known, at most `kMostAhead`; else null. A queue
+  /// that does not look ahead may know one only.
   const Event* near(std::size_t count) const {
     return first_ + count <= end_ ? &near_[first_] : nullptr;
   }
@@ -64,13 +71,15 @@ class EventQueue {
   void push_near(const Event& event);
   void push_far(const Event& event);
   [[gnu::noinline]] void refill();
+  [[gnu::noinline]] void refill_with_others();
   void compact();
   void take_slots();
   // Else the compiler may drop the call of a function that only prefetches.
   [[gnu::always_inline]] inline void fetch_slots() const;
   void take_slot(std::int64_t slot);
-  void sort_near(std::size_t from);
-  void take_far(std::int64_t slot, std::size_t from);
+  inline void take_from_wheel(std::int64_t slot, std::size_t from);
+  [[gnu::noinline]] void sort_near(std::size_t from);
+  [[gnu::noinline]] void take_far(std::int64_t slot, std::size_t from);
   void spread_near(std::size_t from);
   void adapt();
   void rebuild(unsigned slot_bits, unsigned count_bits);
@@ -79,7 +88,8 @@ class EventQueue {
   alignas(64) std::array<Event, kMostNear> near_;
   std::size_t first_ = 0;
   std::size_t end_ = 0;
-  std::size_t refill_at_ = 0;      // when first_ is there
+  std::size_t refill_at_ = 0;  // when first_ is there; at end_ if the queue does not look ahead
+  bool looks_ahead_ = true;
   std::int64_t slot_ = kNoSlot;    // the last one in the array; kNoSlot if the queue is empty
   std::int64_t beyond_ = kNoSlot;  // the first slot of the wheel that has events
   EventWheel wheel_{10, 10};

@@ -34,10 +34,11 @@ TEST(event_queue, orders_equal_times_by_source_and_then_sequence) {
 }
 
 /// Pushes and pops at random, with times `mean` apart on average and a few far away, against a set.
-void pops_in_order(std::uint64_t seed, double mean, std::size_t pending) {
-  SCOPED_TRACE(testing::Message() << "seed " << seed << ", mean " << mean);
+void pops_in_order(std::uint64_t seed, double mean, std::size_t pending, bool looks_ahead) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed << ", mean " << mean << ", " << looks_ahead);
   Rng rng(seed);
   EventQueue queue;
+  queue.look_ahead_if(looks_ahead);
   std::set<Event> expected;
   std::int64_t now = 0;
   std::uint32_t sequence = 0;
@@ -58,6 +59,10 @@ void pops_in_order(std::uint64_t seed, double mean, std::size_t pending) {
   }
 }
 
+void pops_in_order(std::uint64_t seed, double mean, std::size_t pending) {
+  for (const bool looks_ahead : {true, false}) pops_in_order(seed, mean, pending, looks_ahead);
+}
+
 TEST(event_queue, agrees_with_a_sorted_set_when_events_are_dense) {
   pops_in_order(1, 3, 5000);
 }
@@ -71,9 +76,10 @@ TEST(event_queue, agrees_with_a_sorted_set_when_density_changes) {
   for (std::uint64_t seed = 10; seed < 13; ++seed) pops_in_order(seed, seed == 11 ? 10 : 1e7, 800);
 }
 
-TEST(event_queue, agrees_with_a_sorted_set_when_the_first_event_pushed_is_a_late_one) {
+void pops_in_order_behind_a_late_one(bool looks_ahead) {
   Rng rng(20);
   EventQueue queue;
+  queue.look_ahead_if(looks_ahead);
   std::set<Event> expected;
   const auto add = [&](std::int64_t time) {
     const Event e = event_at(time, 1, static_cast<std::uint32_t>(expected.size()));
@@ -86,9 +92,14 @@ TEST(event_queue, agrees_with_a_sorted_set_when_the_first_event_pushed_is_a_late
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(event_queue, agrees_with_a_sorted_set_when_thousands_happen_at_one_instant) {
+TEST(event_queue, agrees_with_a_sorted_set_when_the_first_event_pushed_is_a_late_one) {
+  for (const bool looks_ahead : {true, false}) pops_in_order_behind_a_late_one(looks_ahead);
+}
+
+void pops_thousands_of_an_instant_in_order(bool looks_ahead) {
   Rng rng(21);
   EventQueue queue;
+  queue.look_ahead_if(looks_ahead);
   std::set<Event> expected;
   std::uint32_t sequence = 0;
   for (std::int64_t round = 0; round < 20; ++round) {
@@ -101,6 +112,41 @@ TEST(event_queue, agrees_with_a_sorted_set_when_thousands_happen_at_one_instant)
   }
   for (const Event& e : expected) ASSERT_TRUE(same(queue.pop(), e)) << e.time.ticks();
   EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST(event_queue, agrees_with_a_sorted_set_when_thousands_happen_at_one_instant) {
+  for (const bool looks_ahead : {true, false}) pops_thousands_of_an_instant_in_order(looks_ahead);
+}
+
+TEST(event_queue, agrees_with_a_sorted_set_when_it_begins_and_ceases_to_look_ahead) {
+  Rng rng(25);
+  EventQueue queue;
+  std::set<Event> expected;
+  std::int64_t now = 0;
+  for (std::uint32_t step = 0; step < 100'000; ++step) {
+    if (rng.below(50) == 0) queue.look_ahead_if(rng.below(2) == 0);
+    if (expected.size() < 200) {
+      const Event e = event_at(now + static_cast<std::int64_t>(rng.exponential(1e5)), 1, step);
+      queue.push(e);
+      expected.insert(e);
+    }
+    if (rng.below(3) == 0) continue;
+    const Event e = queue.pop();
+    ASSERT_TRUE(same(e, *expected.begin())) << "step " << step;
+    expected.erase(expected.begin());
+    now = e.time.ticks();
+  }
+}
+
+TEST(event_queue, knows_few_events_when_it_does_not_look_ahead) {
+  EventQueue queue;
+  queue.look_ahead_if(false);
+  for (std::uint32_t i = 0; i < 100; ++i) queue.push(event_at(i * 100'000, 1, i));
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    ASSERT_TRUE(same(queue.pop(), event_at(i * 100'000, 1, i)));
+    EXPECT_NE(queue.near(1), nullptr);
+    EXPECT_EQ(queue.near(2), nullptr);
+  }
 }
 
 TEST(event_queue, shows_the_next_events_in_their_order_as_soon_as_more_have_been_pushed) {

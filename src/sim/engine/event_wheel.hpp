@@ -76,11 +76,13 @@ class EventWheel {
     heads_[at] = kNothing;
     bits_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
     std::uint32_t last = first;
+    std::size_t count = 0;
     for (std::uint32_t node = first; node != kNothing; node = next_[node]) {
       see(events_[node]);
-      --size_;
+      ++count;
       last = node;
     }
+    size_ -= count;
     next_[last] = free_;
     free_ = first;
   }

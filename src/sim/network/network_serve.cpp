@@ -132,8 +132,10 @@ void Network::wake_at(Port port, PicoInstant at) {
   Transmitter& t = port.transmitter;
   if (t.wake <= at) return;
   t.wake = at;
+  // Nothing but fetches looks at what is likely to go.
+  const std::uint64_t likely = engine_.fetches_ahead() ? likely_next(port).payload() : 0;
   engine_.schedule_wake(t.own.value(), at, EventKind::port_wakes, number_of(port),
-                        t.at_host ? kHostWakes : 0, likely_next(port).payload());
+                        t.at_host ? kHostWakes : 0, likely);
 }
 
 /// What the transmitter will most likely send when it looks: of the first lane that waits behind
