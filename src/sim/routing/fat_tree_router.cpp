@@ -95,6 +95,7 @@ struct Ports {
 
 struct DestinationDigit {
   static constexpr std::string_view name = "d-mod-k";
+  static constexpr bool hashes_flows = false;
   static constexpr bool one_way = true;
   static constexpr bool looks_at_load = false;
   static std::uint32_t choose(const Tree& tree, const TreeSwitch& here, Vertex,
@@ -106,6 +107,7 @@ struct DestinationDigit {
 
 struct FlowHash {
   static constexpr std::string_view name = "ecmp";
+  static constexpr bool hashes_flows = true;
   static constexpr bool one_way = false;
   static constexpr bool looks_at_load = false;
   static std::uint32_t choose(const Tree&, const TreeSwitch&, Vertex at, const RouteState& state,
@@ -116,6 +118,7 @@ struct FlowHash {
 
 struct LeastQueued {
   static constexpr std::string_view name = "adaptive";
+  static constexpr bool hashes_flows = false;
   static constexpr bool one_way = false;
   static constexpr bool looks_at_load = true;
   static std::uint32_t choose(const PortLoad& load, Rng& rng, const Ports& ports) {
@@ -137,16 +140,19 @@ struct LeastQueued {
 template <class Policy>
 class FatTreeRouter final : public Router {
  public:
-  explicit FatTreeRouter(const Topology& topology) : tree_(topology) {}
+  explicit FatTreeRouter(const Topology& topology) : tree_(topology), hosts_(topology.hosts()) {
+    if (Policy::one_way && std::size_t{topology.switches()} * hosts_ <= most_tabled) {
+      tabulate(topology);
+    }
+  }
 
   std::string_view name() const override { return Policy::name; }
   std::uint8_t channels() const override { return 1; }
 
   void start(RouteState& state, std::uint32_t source, std::uint32_t destination, std::uint64_t flow,
              Rng&) const override {
-    state = {.source = source,
-             .destination = destination,
-             .waypoint = flow_hash(source, destination, flow)};
+    state = {.source = source, .destination = destination};
+    if constexpr (Policy::hashes_flows) state.waypoint = flow_hash(source, destination, flow);
   }
 
   Hop next(Vertex at, PortNumber, RouteState& state, const PortLoad& load,
@@ -163,14 +169,10 @@ class FatTreeRouter final : public Router {
   }
 
   KnownHop foresee(Vertex at, const RouteState& state) const override {
-    const TreeSwitch& here = tree_.at(at);
-    const Ports ports = ports_of(here, Tree::offset(here, state.destination));
-    if (ports.count == 1) return Hop{.port = ports.at(0)};
-    if constexpr (Policy::looks_at_load) {
-      return {};
-    } else {
-      return Hop{.port = ports.at(Policy::choose(tree_, here, at, state, ports))};
+    if constexpr (Policy::one_way) {
+      if (!hops_.empty()) return hops_[(at.value() - hosts_) * hosts_ + state.destination];
     }
+    return computed(at, state);
   }
 
   void choices(Vertex at, PortNumber, const RouteState& state,
@@ -192,12 +194,38 @@ class FatTreeRouter final : public Router {
   }
 
  private:
+  /// What `foresee` returns.
+  KnownHop computed(Vertex at, const RouteState& state) const {
+    const TreeSwitch& here = tree_.at(at);
+    const Ports ports = ports_of(here, Tree::offset(here, state.destination));
+    if (ports.count == 1) return Hop{.port = ports.at(0)};
+    if constexpr (Policy::looks_at_load) {
+      return {};
+    } else {
+      return Hop{.port = ports.at(Policy::choose(tree_, here, at, state, ports))};
+    }
+  }
+
   Ports ports_of(const TreeSwitch& here, std::uint32_t offset) const {
     if (offset >= here.hosts) return {.first = here.first_up, .count = tree_.ups(here)};
     return {.first = tree_.down(here, offset).value(), .count = here.cables, .down = true};
   }
 
+  void tabulate(const Topology& topology) {
+    hops_.reserve(std::size_t{topology.switches()} * hosts_);
+    for (std::uint32_t s = 0; s < topology.switches(); ++s) {
+      for (std::uint32_t host = 0; host < hosts_; ++host) {
+        hops_.push_back(computed(topology.switch_at(s), {.destination = host}));
+      }
+    }
+  }
+
+  /// 16 KiB: a larger table would take the place of other records in the processor's first cache.
+  static constexpr std::size_t most_tabled = 4096;
+
   Tree tree_;
+  std::uint32_t hosts_;
+  std::vector<KnownHop> hops_;  // to foresee, by switch and destination; empty: they are computed
 };
 
 }  // namespace

@@ -28,6 +28,30 @@ TEST(d_mod_k, takes_the_hand_worked_routes_of_a_three_level_tree) {
   EXPECT_THAT(d_mod_k(t, 0, 5), ElementsAre(Step{0, 5}));
 }
 
+TEST(d_mod_k, foresees_at_every_switch_the_hop_that_it_will_choose) {
+  // The last one is too large for a table of hops.
+  for (const char* text :
+       {"fat-tree:64,levels=2,radix=16,cables=2", "fat-tree:54,levels=3,radix=6",
+        "fat-tree:40,levels=2,radix=12,taper=2", "fat-tree:250,levels=3,radix=10"}) {
+    const Topology t = topology_of(text);
+    const auto router = router_of("d-mod-k", t);
+    Rng rng(1);
+    for (std::uint32_t s = 0; s < t.switches(); ++s) {
+      const Vertex at = t.switch_at(s);
+      const std::vector<std::uint32_t> queued(t.ports(at));
+      for (std::uint32_t to = 0; to < t.hosts(); ++to) {
+        RouteState state;
+        router->start(state, (to + 1) % t.hosts(), to, 0, rng);
+        const KnownHop foreseen = router->foresee(at, state);
+        ASSERT_TRUE(foreseen);
+        const Hop hop = router->next(at, PortNumber(0), state, PortLoad(queued), rng);
+        ASSERT_EQ(foreseen.hop().port, hop.port) << text << ", switch " << s << ", to " << to;
+        ASSERT_EQ(foreseen.hop().channel, hop.channel);
+      }
+    }
+  }
+}
+
 TEST(d_mod_k, wraps_where_a_leaf_has_more_hosts_than_cables_up) {
   // 10 hosts and 5 cables per leaf, 8 leaves per pod, 8 cables up per middle switch.
   const Topology t = topology_of("fat-tree:1024,levels=3,radix=16,taper=2");
