@@ -99,12 +99,12 @@ void Network::join_round(Port port, std::uint32_t lane_index, std::uint32_t m) {
 /// LogGP's g: between the first packets of two messages of a host lies at least the gap. Asked of
 /// every lane that might be chosen; `make_packet` charges the one that is.
 bool Network::gap_is_over(Port port, std::uint32_t lane_index) {
-  if (options_.injection_gap == PicoDuration{}) return true;
+  const PicoInstant next_start = next_starts_[number_of(port)];  // as its host's number
+  if (next_start <= engine_.now()) return true;                  // mostly
   const Message& message = messages_[port.lanes[lane_index].round.head];
   if (message.to_send < message.request.bytes || message.request.skips_gap) return true;
-  const PicoInstant next_start = next_starts_[number_of(message.request.source)];
-  if (next_start > engine_.now()) wake_at(port, next_start);
-  return next_start <= engine_.now();
+  wake_at(port, next_start);
+  return false;
 }
 
 std::uint32_t Network::make_packet(Port port, std::uint32_t lane_index) {

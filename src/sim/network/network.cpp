@@ -162,10 +162,16 @@ void Network::deliver(std::uint32_t p) {
   packets_.give_back(p);
   ++delivered_;
   Message& message = messages_[m];
-  --message.packets;
-  message.to_arrive -= payload;
-  if (message.to_arrive > 0) return;
-  const Message done = message;  // the user may post more and move the record
+  if (message.to_arrive > payload) {
+    message.to_arrive -= payload;
+    --message.packets;
+    return;
+  }
+  // The user may post more and move the record. Copied before a member is written: the processor
+  // would wait before it can read that as a part of a larger piece.
+  Message done = message;
+  done.to_arrive = 0;
+  --done.packets;
   if (observer_ != nullptr) observer_->on_delivered(engine_.now(), done);
   forget(m);
   users_[done.request.user]->on_arrived(done);
