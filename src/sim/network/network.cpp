@@ -11,7 +11,8 @@
 namespace weft::sim {
 namespace {
 
-/// A model of that size stays in the caches of a core, and needs no prefetches.
+/// Links of that size, with a lane each, stay in the caches of a core, and need no prefetches. Most
+/// levels are idle most of the time, so that only one counts.
 constexpr std::size_t kSmallBytes = 512 << 10;
 
 }  // namespace
@@ -71,7 +72,7 @@ void Network::build(std::uint64_t seed) {
   adapters_.resize(std::size_t{hosts} * options_.levels.size());
   next_starts_.resize(hosts);
   set_levels(options_.levels);
-  engine_.fetch_ahead_if(memory_bytes() > kSmallBytes);
+  engine_.fetch_ahead_if(links * (sizeof(Transmitter) + channels_ * sizeof(Lane)) > kSmallBytes);
 }
 
 void Network::build_transmitters(Vertex own) {
