@@ -60,17 +60,16 @@ std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler hand
 }
 
 MPI_Errhandler keep_handler(ErrorHandler handler) {
-  auto shared = std::make_shared<ErrorHandler>(handler);
-  return handle_of(
-      abi::made_errhandler,
-      library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(std::move(shared))));
+  return handler_handle(std::make_shared<ErrorHandler>(handler), false);
 }
 
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors) {
   if (handler == nullptr) return returns_errors ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL;
-  return handle_of(
-      abi::made_errhandler,
-      library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(handler)));
+  if (handler->references++ == 0) {
+    handler->number =
+        library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(handler));
+  }
+  return handle_of(abi::made_errhandler, handler->number);
 }
 
 }  // namespace weft::mpi
@@ -107,10 +106,10 @@ int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* handler) {
 int MPI_Errhandler_free(MPI_Errhandler* handler) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Errhandler_free"};
-  (void)find_handler(call, *handler, error);
+  const auto found = find_handler(call, *handler, error);
   if (error != MPI_SUCCESS) return error;
   // Communicators that have it keep it.
-  if (is_of(abi::made_errhandler, *handler)) {
+  if (found != nullptr && --found->references == 0) {
     (void)library().handlers.remove(number_of(*handler));
   }
   *handler = MPI_ERRHANDLER_NULL;

@@ -30,6 +30,8 @@ struct ErrorHandler {
   MPI_Comm_errhandler_function* communicator = nullptr;
   MPI_Win_errhandler_function* window = nullptr;
   MPI_File_errhandler_function* file = nullptr;
+  int number = 0;      ///< of its handle, while the program has references to it
+  int references = 0;  ///< of the program: it made the handler, and asked for it since
 };
 
 /// Flows of collectives that do not block: those of one tag follow each other.

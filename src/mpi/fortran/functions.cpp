@@ -75,21 +75,6 @@ void absent(std::string_view symbol) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/// An attribute's value: predefined ones are integers, to which C gets a pointer; others are as the
-/// program set them.
-int get_attribute(int comm, int fortran_key, MPI_Aint& value, int* flag) {
-  const int key = abi::key_from_fortran(fortran_key);
-  void* found = nullptr;
-  const int error = MPI_Comm_get_attr(abi::from_fortran<MPI_Comm>(comm), key, &found, flag);
-  if (error != MPI_SUCCESS || *flag == 0) return error;
-  constexpr std::array predefined{MPI_TAG_UB,          MPI_HOST,          MPI_IO,
-                                  MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE, MPI_LASTUSEDCODE,
-                                  MPI_APPNUM};
-  const bool is_integer = std::find(predefined.begin(), predefined.end(), key) != predefined.end();
-  value = is_integer ? *static_cast<const int*>(found) : reinterpret_cast<MPI_Aint>(found);
-  return error;
-}
-
 }  // namespace
 }  // namespace weft::mpi::fortran
 
@@ -132,6 +117,8 @@ namespace abi = weft::mpi::abi;
 
 extern "C" {
 
+int MPI_Pready_list(int count, const int* parts, MPI_Request request);  // headers disagree on const
+
 #define WEFT_MPI_FORTRAN(name, function, ...)                        \
   void name##_(WEFT_P(__VA_ARGS__), int* error) {                    \
     *error = call<__VA_ARGS__>(&function, 0, {WEFT_A(__VA_ARGS__)}); \
@@ -170,16 +157,6 @@ double mpi_wtick_() {
   return MPI_Wtick();
 }
 
-void mpi_comm_get_attr_(int* comm, int* key, MPI_Aint* value, int* flag, int* error) {
-  *error = get_attribute(*comm, *key, *value, flag);
-}
-
-void mpi_attr_get_(int* comm, int* key, int* value, int* flag, int* error) {
-  MPI_Aint found = *value;
-  *error = get_attribute(*comm, *key, found, flag);
-  *value = static_cast<int>(found);
-}
-
 void mpi_op_create_(Operation* operation, int* commutes, int* made, int* error) {
   MPI_Op op = MPI_OP_NULL;
   MPI_User_function* const function = c_function_for(operation);
@@ -197,13 +174,32 @@ void mpi_info_set_(void* info, void* key, void* value, int* error, std::size_t k
 void mpi_info_get_(void* info, void* key, int* most, char* value, int* flag, int* error,
                    std::size_t key_length, std::size_t value_length) {
   std::string found(static_cast<std::size_t>(std::max(*most, 0)) + 1, '\0');
-  value_length = length_of(value_length);
   *error = MPI_Info_get(Info(info, {}).c(),
                         InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(), *most,
                         found.data(), flag);
+  if (*error == MPI_SUCCESS && *flag != 0) {
+    copy_padded(found.c_str(), value, length_of(value_length));
+  }
+}
+
+void mpi_info_create_env_(void* info, int* error) {
+  InfoOut made(info, {});
+  *error = MPI_Info_create_env(0, nullptr, made.c());
+  made.done(*error);
+}
+
+/// C's length counts a zero byte, Fortran's does not.
+void mpi_info_get_string_(void* info, void* key, int* length, char* value, int* flag, int* error,
+                          std::size_t key_length, std::size_t value_length) {
+  const int most = std::max(*length, 0);
+  int needed = most + 1;
+  std::string found(static_cast<std::size_t>(needed), '\0');
+  *error = MPI_Info_get_string(Info(info, {}).c(),
+                               InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(),
+                               &needed, found.data(), flag);
   if (*error != MPI_SUCCESS || *flag == 0) return;
-  found.resize(std::min(std::strlen(found.c_str()), value_length));
-  std::fill(std::copy(found.begin(), found.end(), value), value + value_length, ' ');
+  *length = needed - 1;
+  if (most > 0) copy_padded(found.c_str(), value, length_of(value_length));
 }
 
 /// Programs know where their buffer is.

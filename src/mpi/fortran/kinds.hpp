@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -203,6 +205,65 @@ class MemberTypes {
   std::vector<MPI_Datatype> values_;
 };
 
+/// A datatype for each neighbour to which the communicator's neighbourhood collectives send, or
+/// from which they receive. The communicator is the argument of that number, from 1.
+template <std::size_t place, bool sends>
+class NeighborTypes {
+ public:
+  NeighborTypes(void* address, const Context& context) {
+    const auto* const fortran = static_cast<const int*>(address);
+    const int neighbors = count_in(Comm(context.all[place - 1], context).c());
+    for (int i = 0; i < neighbors; ++i) {
+      values_.push_back(abi::from_fortran<MPI_Datatype>(fortran[i]));
+    }
+  }
+  const MPI_Datatype* c() { return values_.data(); }
+  void done(int) {}
+
+ private:
+  /// Zero for a communicator without neighbours, which the function refuses.
+  static int count_in(MPI_Comm comm) {
+    int topology = MPI_UNDEFINED, count = 0, rank = 0, sources = 0, targets = 0, is_weighted = 0;
+    if (MPI_Topo_test(comm, &topology) != MPI_SUCCESS) return 0;
+    if (topology == MPI_CART) {
+      MPI_Cartdim_get(comm, &count);
+      return 2 * count;
+    }
+    if (topology == MPI_GRAPH) {
+      MPI_Comm_rank(comm, &rank);
+      MPI_Graph_neighbors_count(comm, rank, &count);
+      return count;
+    }
+    if (topology != MPI_DIST_GRAPH) return 0;
+    MPI_Dist_graph_neighbors_count(comm, &sources, &targets, &is_weighted);
+    return sends ? targets : sources;
+  }
+
+  std::vector<MPI_Datatype> values_;
+};
+template <std::size_t place>
+using TargetTypes = NeighborTypes<place, true>;
+template <std::size_t place>
+using SourceTypes = NeighborTypes<place, false>;
+
+/// The datatypes of a persistent operation, which reads them whenever it starts. They stay for the
+/// life of the process, since nothing tells when the program frees the request.
+template <class Types>
+class Kept {
+ public:
+  Kept(void* address, const Context& context) {
+    static std::mutex lock;
+    static std::deque<Types> kept;
+    const std::lock_guard held(lock);  // the program may have threads
+    types_ = &kept.emplace_back(address, context);
+  }
+  const MPI_Datatype* c() { return types_->c(); }
+  void done(int) {}
+
+ private:
+  Types* types_ = nullptr;
+};
+
 /// A status, whose integers are those of C's one after the other, aligned as integers are.
 class StatusIn {
  public:
@@ -312,6 +373,13 @@ class InfoTextIn {
   std::string value_;
 };
 
+/// Copies C's string to Fortran's, which has no terminator and ends with blanks.
+inline void copy_padded(const char* from, char* to, std::size_t length) {
+  const std::size_t used = std::min(std::strlen(from), length);
+  std::memcpy(to, from, used);
+  std::fill(to + used, to + length, ' ');
+}
+
 /// A string without a terminator, filled up with blanks.
 class TextOut {
  public:
@@ -323,9 +391,7 @@ class TextOut {
   char* c() { return value_.data(); }
   void done(int error) {
     if (error != MPI_SUCCESS) return;
-    const std::size_t used = std::min(std::strlen(value_.c_str()), length_);
-    std::memcpy(fortran_, value_.data(), used);
-    std::fill(fortran_ + used, fortran_ + length_, ' ');
+    copy_padded(value_.c_str(), fortran_, length_);
   }
 
  private:

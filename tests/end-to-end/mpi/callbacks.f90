@@ -110,8 +110,18 @@ program callbacks
 
   call MPI_Comm_create_errhandler(handle, handler, ierror)
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler, ierror)
+  call MPI_Comm_get_errhandler(MPI_COMM_WORLD, made, ierror)
+  call show('the handler of the communicator', 0, made == handler)
+  call MPI_Errhandler_free(made, ierror)
+  call MPI_Comm_set_errhandler(MPI_COMM_SELF, handler, ierror)
   call MPI_Send(value, 1, MPI_INTEGER, 1000, 0, MPI_COMM_WORLD, ierror)
   call MPI_Errhandler_free(handler, ierror)
+  call MPI_Send(value, 1, MPI_INTEGER, 1000, 0, MPI_COMM_SELF, ierror)
+  call MPI_Comm_get_errhandler(MPI_COMM_WORLD, handler, ierror)
+  call MPI_Comm_get_errhandler(MPI_COMM_SELF, made, ierror)
+  call show('the handler, freed', 0, made == handler .and. made /= MPI_ERRHANDLER_NULL)
+  call MPI_Errhandler_free(handler, ierror)
+  call MPI_Errhandler_free(made, ierror)
   call show('errors', errors, .true.)
 
   state = 1

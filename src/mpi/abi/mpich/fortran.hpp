@@ -53,6 +53,10 @@ inline constexpr void* fortran_errcodes_ignore = &mpipriv2_[5];
 inline constexpr void* fortran_argv_null = &mpiprivc_[1];
 inline constexpr void* fortran_argvs_null = &mpiprivc_[0];
 
+/// Whether functions of a generalized request get the variable that the program gave as its state,
+/// and not a copy.
+inline constexpr bool shares_state_of_requests = true;
+
 /// Converts an attribute key of a Fortran program to C's: MPICH's predefined keys are one larger in
 /// Fortran; keys of the program are the same.
 inline int key_from_fortran(int key) {

@@ -38,6 +38,10 @@ inline constexpr void* fortran_errcodes_ignore = &mpi_fortran_errcodes_ignore_;
 inline constexpr void* fortran_argv_null = &mpi_fortran_argv_null_;
 inline constexpr void* fortran_argvs_null = &mpi_fortran_argvs_null_;
 
+/// Whether functions of a generalized request get the variable that the program gave as its state,
+/// and not a copy.
+inline constexpr bool shares_state_of_requests = false;
+
 inline int key_from_fortran(int key) {
   return key;
 }

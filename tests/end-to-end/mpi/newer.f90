@@ -1,0 +1,212 @@
+! SPDX-License-Identifier: Apache-2.0
+! Functions that MPI 4 added for Fortran, neighbours that have a datatype each, and attributes of C and Fortran.
+! Open MPI 4.1 lacks some.
+program newer
+  use mpi
+  implicit none
+  integer :: rank, ranks, ierror, failures = 0, all
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+  call strings()
+  call parts()
+  call everybody()
+  if (ranks > 2) call neighbors()  ! the process before and the one after differ
+  call requests()
+  call attributes()
+  call MPI_Reduce(failures, all, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierror)
+  if (rank == 0) print '(i0,a)', all, ' failures'
+  call MPI_Finalize(ierror)
+contains
+  subroutine expect(what, is)
+    character(len=*) :: what
+    logical :: is
+    if (is) return
+    failures = failures + 1
+    print *, rank, what
+  end subroutine
+
+  subroutine strings()
+    integer :: info, length
+    character(len=12) :: value
+    logical :: flag
+    call MPI_Info_create_env(info, ierror)
+    call expect('environment', ierror == MPI_SUCCESS .and. info /= MPI_INFO_NULL)
+    call MPI_Info_set(info, 'key', 'seventh', ierror)
+    value = 'as before'
+    length = 0
+    call MPI_Info_get_string(info, 'key', length, value, flag, ierror)
+    call expect('length alone', flag .and. length == 7 .and. value == 'as before')
+    length = 4
+    call MPI_Info_get_string(info, ' key ', length, value, flag, ierror)
+    call expect('a part', flag .and. length == 7 .and. value == 'seve')
+    length = len(value)
+    call MPI_Info_get_string(info, 'key', length, value, flag, ierror)
+    call expect('all', flag .and. length == 7 .and. value == 'seventh')
+    call MPI_Info_get_string(info, 'none', length, value, flag, ierror)
+    call expect('no key', .not. flag .and. value == 'seventh')
+    call MPI_Info_free(info, ierror)
+  end subroutine
+
+  subroutine parts()
+    integer :: in, out, own(6), status(MPI_STATUS_SIZE)
+    integer, volatile :: other(6)
+    integer(kind=MPI_COUNT_KIND) :: count
+    own = [1, 2, 3, 4, 5, 6] + 10 * rank
+    other = 0
+    count = 2
+    call MPI_Precv_init(other, 3, count, MPI_INTEGER, mod(rank + ranks - 1, ranks), 1, MPI_COMM_WORLD, &
+                        MPI_INFO_NULL, in, ierror)
+    call MPI_Psend_init(own, 3, count, MPI_INTEGER, mod(rank + 1, ranks), 1, MPI_COMM_WORLD, MPI_INFO_NULL, &
+                        out, ierror)
+    call MPI_Start(in, ierror)
+    call MPI_Start(out, ierror)
+    call MPI_Pready_list(2, [2, 0], out, ierror)
+    call MPI_Pready(1, out, ierror)
+    call MPI_Wait(out, status, ierror)
+    call MPI_Wait(in, status, ierror)
+    call expect('parts', all_of(other == [1, 2, 3, 4, 5, 6] + 10 * mod(rank + ranks - 1, ranks)))
+    call MPI_Request_free(in, ierror)
+    call MPI_Request_free(out, ierror)
+  end subroutine
+
+  logical function all_of(these)
+    logical :: these(:)
+    all_of = count(these) == size(these)
+  end function
+
+  subroutine everybody()
+    integer :: request, own, i, status(MPI_STATUS_SIZE)
+    integer :: of_all(ranks), places(ranks), apart(ranks), all_types(ranks)
+    integer, volatile :: got(ranks)
+    own = rank + 1
+    of_all = 1
+    places = 0
+    apart = [(4 * i, i = 0, ranks - 1)]
+    all_types = MPI_INTEGER
+    call MPI_Alltoallw_init(own, of_all, places, all_types, got, of_all, apart, all_types, MPI_COMM_WORLD, &
+                            MPI_INFO_NULL, request, ierror)
+    call MPI_Start(request, ierror)
+    call MPI_Wait(request, status, ierror)
+    call expect('everybody', all_of(got == [(i, i = 1, ranks)]))
+    call MPI_Request_free(request, ierror)
+  end subroutine
+
+  subroutine neighbors()
+    integer :: ring, before, after, request, own(4), counts(2), types(2), status(MPI_STATUS_SIZE)
+    integer, volatile :: got(4)  ! MPI writes it in other calls than those that pass it
+    integer(kind=MPI_ADDRESS_KIND) :: places(2)
+    call MPI_Cart_create(MPI_COMM_WORLD, 1, [ranks], [.true.], .false., ring, ierror)
+    call MPI_Cart_shift(ring, 0, 1, before, after, ierror)
+    own = [1, 2, 3, 4] + 10 * rank
+    counts = [1, 2]
+    places = [0_MPI_ADDRESS_KIND, 8_MPI_ADDRESS_KIND]
+    ! What goes to the process before is what comes from the one after.
+    call MPI_Type_contiguous(2, MPI_INTEGER, types(1), ierror)
+    call MPI_Type_commit(types(1), ierror)
+    types(2) = MPI_INTEGER
+    got = 0
+    call MPI_Neighbor_alltoallw(own, counts, places, types, got, counts, places, types, ring, ierror)
+    call expect('neighbours', all_of(got == of(before, after)))
+    got = 0
+    call MPI_Ineighbor_alltoallw(own, counts, places, types, got, counts, places, types, ring, request, ierror)
+    call MPI_Wait(request, status, ierror)
+    call expect('neighbours, not blocking', all_of(got == of(before, after)))
+    call MPI_Neighbor_alltoallw_init(own, counts, places, types, got, counts, places, types, ring, MPI_INFO_NULL, &
+                                     request, ierror)
+    got = 0
+    call MPI_Start(request, ierror)
+    call MPI_Wait(request, status, ierror)
+    call expect('neighbours, persistent', all_of(got == of(before, after)))
+    call MPI_Request_free(request, ierror)
+    call MPI_Type_free(types(1), ierror)
+    call MPI_Comm_free(ring, ierror)
+  end subroutine
+
+  ! As in MPICH, functions of generalized requests get the program's own variable.
+  subroutine requests()
+    integer :: request, status(MPI_STATUS_SIZE)
+    integer(kind=MPI_ADDRESS_KIND), volatile :: state
+    state = 1
+    call MPI_Grequest_start(query, give_back, cancel, state, request, ierror)
+    call MPI_Grequest_complete(request, ierror)
+    call MPI_Wait(request, status, ierror)
+    call expect('state', state == 6)
+  end subroutine
+
+  ! What Fortran sets, C gets as a pointer to it; what C sets, Fortran gets as an address.
+  subroutine attributes()
+    use, intrinsic :: iso_c_binding
+    interface
+      integer(c_int) function get_in_c(comm, key, value, flag) bind(C, name='MPI_Comm_get_attr')
+        import
+        integer(c_intptr_t), value :: comm
+        integer(c_int), value :: key
+        type(c_ptr) :: value
+        integer(c_int) :: flag
+      end function
+      integer(c_int) function set_in_c(comm, key, value) bind(C, name='MPI_Comm_set_attr')
+        import
+        integer(c_intptr_t), value :: comm
+        integer(c_int), value :: key
+        integer(c_int) :: value
+      end function
+    end interface
+    integer(c_intptr_t) :: world
+    integer(kind=MPI_ADDRESS_KIND) :: value, place
+    integer, target :: number
+    integer, pointer :: seen
+    integer :: key, flag_in_c, other
+    logical :: flag
+    type(c_ptr) :: found
+    world = MPI_COMM_WORLD  ! predefined handles have one number in both languages
+    value = 0
+    call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, value, ierror)
+    value = 5555
+    call MPI_Comm_set_attr(MPI_COMM_WORLD, key, value, ierror)
+    ierror = get_in_c(world, key, found, flag_in_c)
+    call c_f_pointer(found, seen)
+    call expect('attribute in C', flag_in_c == 1 .and. seen == 5555)
+    call MPI_Comm_dup(MPI_COMM_WORLD, other, ierror)
+    call MPI_Attr_put(MPI_COMM_WORLD, key, -2, ierror)
+    ierror = get_in_c(world, key, found, flag_in_c)
+    call c_f_pointer(found, seen)
+    call expect('old attribute in C', flag_in_c == 1 .and. seen == -2)
+    call MPI_Comm_get_attr(other, key, value, flag, ierror)
+    call expect('copied attribute', flag .and. value == 5555)
+    call MPI_Comm_free(other, ierror)
+    ierror = set_in_c(world, key, number)
+    call MPI_Comm_get_attr(MPI_COMM_WORLD, key, value, flag, ierror)
+    call MPI_Get_address(number, place, ierror)
+    call expect('attribute of C', flag .and. value == place)
+    call MPI_Comm_delete_attr(MPI_COMM_WORLD, key, ierror)
+    call MPI_Comm_free_keyval(key, ierror)
+  end subroutine
+
+  subroutine query(state, status, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    integer :: status(MPI_STATUS_SIZE), ierror
+    call MPI_Status_set_elements(status, MPI_INTEGER, 0, ierror)
+    call MPI_Status_set_cancelled(status, .false., ierror)
+    ierror = MPI_SUCCESS
+  end subroutine
+
+  subroutine give_back(state, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    integer :: ierror
+    state = state + 5
+    ierror = MPI_SUCCESS
+  end subroutine
+
+  subroutine cancel(state, complete, ierror)
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    logical :: complete
+    integer :: ierror
+    ierror = MPI_SUCCESS
+  end subroutine
+
+  function of(before, after)
+    integer :: before, after, of(4)
+    of = [[3, 4] + 10 * before, [1, 2] + 10 * after]
+  end function
+end program
