@@ -152,6 +152,12 @@ class Fabric {
     (void)peer;
     return nullptr;
   }
+  /// Of a peer that is not up: returns whether its process is known to live. Its host has taken the
+  /// connection, which the process has yet to answer, since it computes or is stopped.
+  virtual bool is_silent(NodeId peer) const {
+    (void)peer;
+    return false;
+  }
   /// Takes a prefix of `ops` and returns its length.
   virtual std::size_t post(std::span<const TxOp> ops) = 0;
   /// Makes progress and fills `completions` from the front; returns how many. Data of earlier

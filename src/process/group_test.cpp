@@ -384,7 +384,7 @@ TEST(messenger, leaves_memory_alone_that_nobody_waits_for_any_more) {
   EXPECT_EQ(got, std::vector<std::byte>(sent.size()));
 }
 
-/// A fabric whose network cannot register memory: too much is locked.
+/// A fabric whose network cannot register memory: too much is locked. Its peers may be silent.
 class FullFabric final : public Fabric {
  public:
   explicit FullFabric(std::unique_ptr<Fabric> inner) : inner_(std::move(inner)) {}
@@ -399,15 +399,32 @@ class FullFabric final : public Fabric {
     return Error{ErrorCode::exhausted, "Cannot allocate memory"};
   }
   void retract(const Region&) override { ADD_FAILURE() << "nothing was exposed"; }
+  bool is_silent(NodeId) const override { return silent; }
   std::size_t post(std::span<const TxOp> ops) override { return inner_->post(ops); }
   std::size_t poll(Instant now, std::span<Completion> completions) override {
     return inner_->poll(now, completions);
   }
   WaitHint prepare_wait(Instant now) override { return inner_->prepare_wait(now); }
 
+  bool silent = false;
+
  private:
   std::unique_ptr<Fabric> inner_;
 };
+
+TEST(messenger, waits_for_a_process_that_lives_and_has_yet_to_answer) {
+  LoopbackHub hub;
+  FullFabric fabric(std::move(hub.open(NodeId(0), Incarnation(1))).value());
+  WatchingWaiter waiter;
+  Messenger messenger(fabric, waiter,
+                      {.self = NodeId(0), .nodes = 2, .give_up_after = Duration::seconds(1)});
+  const auto world = Group::world(messenger, 2);
+  const Operation receives = world->start_receive(Rank(1), Tag(7), {});
+  fabric.silent = true;
+  EXPECT_FALSE(ends_when_polled(*world, receives));
+  fabric.silent = false;
+  EXPECT_TRUE(ends_when_polled(*world, receives));
+}
 
 TEST(messenger, a_receive_whose_memory_cannot_be_registered_is_an_error_and_not_the_end) {
   LoopbackHub hub;

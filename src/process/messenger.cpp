@@ -267,6 +267,11 @@ Result<bool> Messenger::work(Instant now, int looks, std::span<const Operation> 
     machine_.for_each_missed([&](NodeId peer) { waiter_.miss(now, peer); });
   }
   if (now < machine_.next_deadline()) return false;
+  // A process that computes from its start on answers nobody, and is not gone.
+  if (const auto peer = machine_.overdue(now); peer && fabric_.is_silent(*peer)) {
+    machine_.excuse(now, *peer);
+    return true;
+  }
   machine_.on_deadline(now);
   return true;
 }

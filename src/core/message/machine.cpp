@@ -525,6 +525,19 @@ Instant MessageMachine::next_deadline() {
   return missing_.top().since + patience();
 }
 
+std::optional<NodeId> MessageMachine::overdue(Instant now) {
+  if (now < next_deadline()) return std::nullopt;
+  return missing_.top().id;
+}
+
+void MessageMachine::excuse(Instant now, NodeId id) {
+  Peer& peer = peers_[id.value()];
+  peer.missing = false;  // since another time
+  if (peer.up) return;
+  peer.down_since = now;
+  miss(id);
+}
+
 void MessageMachine::on_deadline(Instant now) {
   while (now >= next_deadline()) {
     const NodeId id = missing_.top().id;

@@ -110,6 +110,10 @@ class MessageMachine {
   /// Operations that have waited for too long fail, and so do sinks.
   void on_deadline(Instant now);
   Instant next_deadline();
+  /// Returns the peer whose deadline has passed, which `on_deadline` would call gone.
+  std::optional<NodeId> overdue(Instant now);
+  /// A peer without a connection is known to live: it is not gone for longer than from `now` on.
+  void excuse(Instant now, NodeId peer);
   /// Service levels of the job's processes from now on, by their numbers; none: a process has none
   /// of its own. Operations handed to the fabric later use the level that JobLevels gives.
   void set_levels(std::span<const std::optional<std::uint8_t>> of_processes);

@@ -159,6 +159,21 @@ TEST(machine, a_process_that_joins_late_is_not_gone_since_the_beginning) {
   EXPECT_FALSE(machine.is_done(operation));
 }
 
+TEST(machine, a_process_that_is_known_to_live_is_not_gone) {
+  MessageMachine machine({.self = NodeId(0), .nodes = 2}, Instant());
+  std::array<std::byte, 8> room{};
+  const Operation operation = machine.receive(NodeId(1), {}, room);
+  const Instant late = Instant() + Duration::seconds(10);
+  EXPECT_EQ(machine.overdue(Instant() + Duration::seconds(9)), std::nullopt);
+  ASSERT_EQ(machine.overdue(late), NodeId(1));
+  machine.excuse(late, NodeId(1));
+  EXPECT_EQ(machine.overdue(late), std::nullopt);
+  machine.on_deadline(late + Duration::seconds(9));
+  EXPECT_FALSE(machine.is_done(operation));
+  machine.on_deadline(late + Duration::seconds(10));
+  EXPECT_TRUE(machine.is_done(operation));
+}
+
 struct CountingSink final : Sink {
   void take(std::span<const std::byte>) override { ++taken; }
   void fail(Failure failure) override { failures.push_back(failure); }

@@ -59,6 +59,7 @@ class Shaped final : public ShapedFabric {
   void remove_peer(NodeId id) override;
   Result<Region> expose(std::span<std::byte> memory) override { return inner_->expose(memory); }
   void retract(const Region& region) override { inner_->retract(region); }
+  bool is_silent(NodeId peer) const override { return inner_->is_silent(peer); }
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;

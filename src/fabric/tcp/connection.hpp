@@ -100,6 +100,7 @@ struct Peer {
   bool is_touched = false;   ///< by the current batch of `post`
   bool hung_up = false;      ///< instead of answering our proof, once
   bool turned_away = false;  ///< it was logged that the peer refuses us
+  bool was_silent = false;   ///< it took our last connection and did not greet in time
 };
 
 }  // namespace weft::tcp

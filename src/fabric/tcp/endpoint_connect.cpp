@@ -153,9 +153,17 @@ void Endpoint::start_attempt(Peer& peer) {
   ++attempts_;
 }
 
+bool Endpoint::is_silent(NodeId id) const {
+  const Peer* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  if (peer == nullptr || peer->session != 0) return false;
+  return peer->was_silent ||
+         (peer->attempt != nullptr && peer->attempt->phase == Phase::await_greeting);
+}
+
 // The kernel could not connect. A session that was without connection ends when nobody listens any
 // more, or when the peer cannot be reached for too long.
 void Endpoint::attempt_failed(Peer& peer, ConnectState state) {
+  if (state != ConnectState::busy) peer.was_silent = false;
   if (state == ConnectState::failed && peer.unreachable_since == Instant::never()) {
     peer.unreachable_since = now_;
   }
@@ -233,6 +241,9 @@ void Endpoint::handshake_failed(Connection& connection, const std::string& why) 
   Peer* peer = connection.peer;
   const bool proved_too_little = connection.phase == Phase::await_answer;
   const bool was_silent = connection.phase == Phase::await_hello && connection.filled == 0;
+  if (peer != nullptr) {
+    peer->was_silent = connection.phase == Phase::await_greeting && now_ >= connection.deadline;
+  }
   close(connection);
   if (peer == nullptr) {
     // Peers whose attempts cross hang up without a word, too. And a flood of strangers does not
@@ -262,6 +273,7 @@ void Endpoint::on_greeting(Connection& connection) {
     return;
   }
   Peer& peer = *connection.peer;
+  peer.was_silent = false;
   connection.hello = {.from = options_.self,
                       .incarnation = incarnation_,
                       .to = peer.id,

@@ -122,5 +122,26 @@ TEST(lives_of_a_node, a_process_that_was_replaced_stays_out) {
   EXPECT_TRUE(next.is_up(peer) && peer.is_up(next));
 }
 
+TEST(lives_of_a_node, a_process_that_has_yet_to_answer_is_silent) {
+  TcpOptions options = options_for(0);
+  options.handshake_timeout = Duration::milliseconds(50);
+  Party caller(options);
+  {
+    Party gone(options_for(2));
+    caller.add(gone);
+  }
+  Party busy(options_for(1));
+  introduce(caller, busy);
+  const std::array<Party* const, 1> alone{&caller};
+  ASSERT_TRUE(drive(alone, [&] { return caller.fabric().is_silent(NodeId(1)); }));
+  drive_for(alone, Duration::milliseconds(200));  // for attempts that end
+  EXPECT_TRUE(caller.fabric().is_silent(NodeId(1)));
+  EXPECT_FALSE(caller.fabric().is_silent(NodeId(2)));
+  EXPECT_FALSE(caller.is_up(NodeId(1)));
+  const std::array<Party* const, 2> both{&caller, &busy};
+  ASSERT_TRUE(drive(both, [&] { return caller.is_up(NodeId(1)); }));
+  EXPECT_FALSE(caller.fabric().is_silent(NodeId(1)));
+}
+
 }  // namespace
 }  // namespace weft::tcp

@@ -38,6 +38,7 @@ class CountedFabric final : public Fabric {
   }
   Result<Region> expose(std::span<std::byte> memory) override { return inner_->expose(memory); }
   void retract(const Region& region) override { inner_->retract(region); }
+  bool is_silent(NodeId peer) const override { return inner_->is_silent(peer); }
   std::size_t post(std::span<const TxOp> ops) override {
     if (silent_) return ops.size();
     const std::size_t taken = inner_->post(ops);
