@@ -102,6 +102,7 @@ Result<void> run_calibrate(const std::string& out) {
   if (!path) return path.error();
   auto file = emulate::CalibrationFile::create(*path);
   if (!file) return file.error();
+  fmt::print(stderr, "measuring, for about half a minute on an idle machine\n");
   const auto calibrated = emulate::calibrate();
   if (!calibrated) return calibrated.error();
   for (const std::string& note : calibrated->notes) print_error(note);

@@ -47,13 +47,18 @@ void print_published(std::span<const report::RunRecord> runs) {
   table.print();
 }
 
+/// The verdict of sinks that found nothing wrong. Programs of `exec:` may look at contents, or not.
+std::string_view good_verdict(const report::RunRecord& r) {
+  if (!report::checks_contents(r)) return "every program ended with code 0";
+  return r.timeslices_complete + r.timeslices_incomplete == 0
+             ? "no timeslice came, so that no contents were checked"
+             : "contents checked, nothing wrong";
+}
+
 /// The checks' verdict and the run's shortfalls, in words.
 void print_findings(const std::string& name, const report::RunRecord& r) {
   if (report::was_checked(r) && r.checks.errors == 0) {
-    fmt::print("{}: {}\n", name,
-               r.timeslices_complete + r.timeslices_incomplete == 0
-                   ? "no timeslice came, so that no contents were checked"
-                   : "contents checked, nothing wrong");
+    fmt::print("{}: {}\n", name, good_verdict(r));
   }
   if (r.timeslices_incomplete > 0) {
     fmt::print("{}: {} timeslice{} incomplete\n", name, r.timeslices_incomplete,

@@ -193,10 +193,22 @@ std::string summary_of(std::span<const RunRecord> runs) {
   return stream_summary(streams) + " " + limit_summary(limits);
 }
 
-bool was_checked(const RunRecord& run) {
-  return std::any_of(run.parameters.begin(), run.parameters.end(), [](const auto& p) {
-    return p.first == "sink" && (p.second.starts_with("check:") || p.second.starts_with("exec:"));
+namespace {
+
+bool has_sink(const RunRecord& run, std::string_view kind) {
+  return std::any_of(run.parameters.begin(), run.parameters.end(), [&](const auto& p) {
+    return p.first == "sink" && p.second.starts_with(kind);
   });
+}
+
+}  // namespace
+
+bool checks_contents(const RunRecord& run) {
+  return has_sink(run, "check:");
+}
+
+bool was_checked(const RunRecord& run) {
+  return checks_contents(run) || has_sink(run, "exec:");
 }
 
 std::string dropped_text(std::uint64_t timeslices) {

@@ -22,8 +22,10 @@ inline bool is_limit_run(const RunRecord& run) {
   return !run.limit.empty();
 }
 
-/// Returns whether a sink of the run looks at contents.
+/// Returns whether a sink of the run may find something wrong.
 bool was_checked(const RunRecord& run);
+/// Returns whether a sink of the run compares contents with what the source must have sent.
+bool checks_contents(const RunRecord& run);
 
 std::string title_of(std::span<const RunRecord> runs);
 /// One paragraph.

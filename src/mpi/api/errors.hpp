@@ -12,9 +12,9 @@ int last_used_code();
 /// handle that names none raises an error on MPI_COMM_WORLD; if that returns, so does this: null,
 /// with `error` set.
 std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler handle, int& error);
-/// Returns the handle of a communicator's, window's or file's error handler, which stays valid until
-/// the program has freed it as often as it got it. When `handler` is null, returns a predefined one:
-/// MPI_ERRORS_RETURN if `returns_errors`, else MPI_ERRORS_ARE_FATAL.
+/// Returns the handle of a communicator's, window's or file's error handler, which stays valid
+/// until the program has freed it as often as it got it. When `handler` is null, returns a
+/// predefined one: MPI_ERRORS_RETURN if `returns_errors`, else MPI_ERRORS_ARE_FATAL.
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors);
 /// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
 MPI_Errhandler keep_handler(ErrorHandler handler);

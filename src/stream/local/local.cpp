@@ -29,6 +29,10 @@ namespace {
 Result<std::optional<testbed::Testbed>> make_testbed(const StreamOptions& options,
                                                      const LocalOptions& local) {
   if (!local.testbed) return std::optional<testbed::Testbed>();
+  if (options.fabric == "shm") {
+    return Error{ErrorCode::invalid_argument,
+                 "--fabric shm: the hosts of a testbed share no memory; use --fabric tcp"};
+  }
   testbed::TestbedOptions bed;
   bed.hosts = options.inputs + options.computes;
   bed.link = local.testbed_link;

@@ -117,6 +117,9 @@ Result<Merged> record_program(const RecordOptions& options) {
     return Error{ErrorCode::io, fmt::format("{}: cannot be made: {}", recordings, error.message())};
   }
   if (auto ran = run(*launch); !ran) {
+    if (fs::is_empty(recordings, error) && fs::remove(recordings, error)) {
+      return Error{ran.error().code, ran.error().message + "; nothing was recorded"};
+    }
     return Error{ran.error().code, fmt::format("{}: no archive is made; {} has what was recorded",
                                                ran.error().message, recordings)};
   }

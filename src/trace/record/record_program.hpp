@@ -18,9 +18,9 @@ struct RecordOptions {
 };
 
 /// Runs the program to its end and makes the archive of its recordings, which are in
-/// DIRECTORY.recordings until then, and stay there after an error. Errors: there is something in
-/// the archive's place; no module; recordings cannot be stored; the program cannot be started, or
-/// ended with another code than 0; those of merge_recordings.
+/// DIRECTORY.recordings until then, and stay there after an error, if there are any. Errors: there
+/// is something in the archive's place; no module; recordings cannot be stored; the program cannot
+/// be started, or ended with another code than 0; those of merge_recordings.
 Result<Merged> record_program(const RecordOptions& options);
 
 }  // namespace weft::trace

@@ -45,3 +45,9 @@ code=0
   "$programs/trace_exchange_$1" >"$dir/out" 2>&1 || code=$?
 ((code != 0)) && grep -q 'is not started anew while it is recorded' "$dir/out" ||
   fail "with restarts: $(cat "$dir/out")"
+
+# Of a program that ends before MPI_Init nothing is left.
+code=0
+"$weft" trace record --out "$dir/none" -- "$weft" run -n 2 -- false >"$dir/out" 2>&1 || code=$?
+((code != 0)) && grep -q 'nothing was recorded' "$dir/out" && [[ ! -e $dir/none.recordings ]] ||
+  fail "without a recording: $(ls -d "$dir"/none*; cat "$dir/out")"

@@ -79,6 +79,14 @@ TEST(file_source, that_is_empty_is_a_stream_of_nothing) {
   EXPECT_EQ(in_words.output.find("nothing wrong"), std::string::npos) << in_words.describe();
 }
 
+TEST(exec_sink, does_not_say_that_contents_were_checked) {
+  const Ended ended = run_weft({"stream", "local", "--inputs", "1", "--computes", "1",
+                                "--timeslices", "3", "--sink", "exec:cat", "--no-limit"});
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_EQ(ended.output.find("contents checked"), std::string::npos) << ended.describe();
+  EXPECT_NE(ended.output.find("ended with code 0"), std::string::npos) << ended.describe();
+}
+
 TEST(file_source, that_is_a_directory_without_a_byte_is_refused) {
   ScratchDirectory directory;
   const std::string folder = directory / "folder";

@@ -103,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"fault_without_testbed", {"--fault", "at=0s link-down host1"}, "testbed"},
         Mistake{"slow_without_link", {"--fault", "at=0s slow host1 1Mbit"}, "slow"},
         Mistake{"testbed", {"--testbed", "nope"}, "nope"},
+        Mistake{"testbed_shares_no_memory", {"--testbed", "1Gbit", "--fabric", "shm"}, "tcp"},
         Mistake{"metrics", {"--metrics", "nope"}, "nope"},
         Mistake{"config", {"--config", "/no/such.toml"}, "/no/such.toml"},
         Mistake{"contribution_larger_than_the_buffer",
