@@ -539,17 +539,16 @@ void MessageMachine::excuse(Instant now, NodeId id) {
 }
 
 void MessageMachine::on_deadline(Instant now) {
-  while (now >= next_deadline()) {
-    const NodeId id = missing_.top().id;
-    missing_.pop();
-    Peer& peer = peers_[id.value()];
-    peer.missing = false;
-    departure_.on_gone(id);
-    if (departure_.waits_for(id)) missed_ = id;
-    if (peer.pair == nullptr) continue;
-    peer.pair->in.fail_all(Failure::peer_gone);
-    peer.pair->out.fail_all(Failure::peer_gone);
-  }
+  if (now < next_deadline()) return;
+  const NodeId id = missing_.top().id;
+  missing_.pop();
+  Peer& peer = peers_[id.value()];
+  peer.missing = false;
+  departure_.on_gone(id);
+  if (departure_.waits_for(id)) missed_ = id;
+  if (peer.pair == nullptr) return;
+  peer.pair->in.fail_all(Failure::peer_gone);
+  peer.pair->out.fail_all(Failure::peer_gone);
 }
 
 }  // namespace weft::message

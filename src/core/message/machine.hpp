@@ -107,7 +107,8 @@ class MessageMachine {
   bool pump(TransmitQueue& out);
   /// Operations that are not done fail: nothing writes into receive buffers any more.
   void cancel_all();
-  /// Operations that have waited for too long fail, and so do sinks.
+  /// Operations that have waited for too long for the peer of the next deadline fail, and so do
+  /// sinks. Other peers' deadlines may have passed, too: the caller may excuse each.
   void on_deadline(Instant now);
   Instant next_deadline();
   /// Returns the peer whose deadline has passed, which `on_deadline` would call gone.

@@ -174,6 +174,21 @@ TEST(machine, a_process_that_is_known_to_live_is_not_gone) {
   EXPECT_TRUE(machine.is_done(operation));
 }
 
+TEST(machine, calls_one_process_gone_at_a_time_so_that_another_may_be_excused) {
+  MessageMachine machine({.self = NodeId(0), .nodes = 3}, Instant());
+  std::array<std::byte, 8> room{};
+  const std::array operations{machine.receive(NodeId(1), {}, room),
+                              machine.receive(NodeId(2), {}, room)};
+  const Instant late = Instant() + Duration::seconds(10);
+  const NodeId first = machine.overdue(late).value();
+  machine.on_deadline(late);
+  const NodeId second = machine.overdue(late).value();
+  ASSERT_NE(first, second);
+  machine.excuse(late, second);
+  EXPECT_TRUE(machine.is_done(operations[first.value() - 1]));
+  EXPECT_FALSE(machine.is_done(operations[second.value() - 1]));
+}
+
 struct CountingSink final : Sink {
   void take(std::span<const std::byte>) override { ++taken; }
   void fail(Failure failure) override { failures.push_back(failure); }

@@ -65,7 +65,7 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   next_ = self % inputs_.size();
   arrivals_ = 0;
   had_in_flight_ = 0;
-  pace_.restart(now);
+  pace_.begin_view(now);
   together_.restart();
   slow_round_ = 0;
 }
@@ -96,6 +96,7 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
     round = grid_.round_of(t);
     if (round < input.arrived) return;
   }
+  if (largest_ + largest_ < bytes) pace_.forget_least();
   largest_ = std::max(largest_, bytes);
   if (!input.batches.empty()) {
     learn(now, input, {.of_slow = pace_.is_slow(i), .is_small = bytes + bytes < largest_});

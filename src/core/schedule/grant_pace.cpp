@@ -95,6 +95,14 @@ void GrantPace::restart(Instant now) {
   begin_period(now);
 }
 
+void GrantPace::begin_view(Instant now) {
+  if (std::exchange(trial_.runs, false)) cover_.take_back(trial_.cover);
+  trial_.pays = false;
+  rates_seen_ = 0;
+  forget_least();
+  restart(now);
+}
+
 void GrantPace::begin_period(Instant now) {
   since_ = now;
   arrivals_ = dry_ = starved_ = 0;
@@ -138,6 +146,12 @@ bool GrantPace::nodes_decide() const {
   return mean * least_since_grant_.to_seconds() < half_a_path;
 }
 
+/// Whether nodes decide, and a trial of all that the rings hold adds enough to show.
+bool GrantPace::rings_hold_more() const {
+  const std::uint64_t limit = std::min(most_, options_.max_in_flight);
+  return nodes_decide() && cover_.value() + limit / 4 < limit;
+}
+
 void GrantPace::end_period(Instant now) {
   if (held_up_) add_held_up(now);
   if (!probing_) {
@@ -169,7 +183,7 @@ void GrantPace::set_cover(Duration length) {
   const bool was_starved = std::exchange(starves_, starved > often_starved);
   if (starves_ && was_starved) {
     cover_.grow(std::min(cover_.value() + 3 * in_flight(), most_));
-  } else if (may_try && (dry > often_dry || (nodes_decide() && !fills_rings()))) {
+  } else if (may_try && (dry > often_dry || rings_hold_more())) {
     try_more(rate);
   } else if (absent_share_ > 2 * often) {
     const double places = std::min(absence_ * best_rate(), unthinkable);
@@ -184,17 +198,17 @@ void GrantPace::set_cover(Duration length) {
 /// Judges the value on trial, once it had a period to settle and one to show.
 bool GrantPace::is_worth_trying_more(double rate) {
   if (trial_.pause > 0) --trial_.pause;
-  trial_.pays = trial_.pays && nodes_decide();
+  trial_.pays = trial_.pays && nodes_decide() && ++trial_.paid < most_pause;
   // Short periods tell too little.
   if (!trial_.runs) return trial_.pause == 0 && periods_ >= options_.short_periods;
   if (++trial_.periods < 2) return false;
   trial_.runs = false;
   if (rate >= trial_.rate * worth_it) {
     trial_.pays = nodes_decide();
+    trial_.paid = 0;
     trial_.patience = least_pause;
     return true;
   }
-  trial_.pays = false;
   cover_.take_back(trial_.cover);
   trial_.pause = std::exchange(trial_.patience, std::min(trial_.patience * 2, most_pause));
   return false;

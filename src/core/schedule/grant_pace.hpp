@@ -150,6 +150,10 @@ class GrantPace {
   void on_free(Instant now);
   /// Begins a new period: the stream paused, or its nodes changed, so the present one says nothing.
   void restart(Instant now);
+  /// Begins a new view: other nodes may share the path, which is measured anew.
+  void begin_view(Instant now);
+  /// Contributions have become so much larger that the shortest time of smaller ones tells nothing.
+  void forget_least() { least_since_grant_ = Duration::max(); }
 
  private:
   static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
@@ -161,6 +165,7 @@ class GrantPace {
   double best_rate() const;
   Duration least_length() const;
   bool nodes_decide() const;
+  bool rings_hold_more() const;
   void add_held_up(Instant now);
   void end_period(Instant now);
   void begin_period(Instant now);
@@ -196,6 +201,7 @@ class GrantPace {
   struct Trial {
     bool runs = false;
     bool pays = false;           // nodes decide the pace, and less in flight was seen to be slower
+    std::uint32_t paid = 0;      // periods since that was seen
     std::uint32_t periods = 0;   // since the trial began
     double rate = 0;             // before the trial
     std::uint32_t cover = 0;     // before the trial
@@ -209,7 +215,7 @@ class GrantPace {
   std::size_t rates_seen_ = 0;
   Duration shortest_ = Duration::max();  // since the last probe
   Duration shortest_before_ = Duration::max();
-  /// Since the stream began, without small contributions. If the path has got longer since, this
+  /// Since the view began, without small contributions. If the path has got longer since, this
   /// costs trials in vain.
   Duration least_since_grant_ = Duration::max();
   double places_taken_ = 0;  // by grants to absent senders, smoothed

@@ -240,6 +240,30 @@ TEST_F(pace_of_nodes, takes_it_back_where_that_makes_it_no_faster) {
   EXPECT_EQ(pace_.in_flight(), 1u);
 }
 
+TEST_F(pace_of_nodes, shrinks_again_when_the_trial_that_paid_was_long_ago) {
+  for (int i = 0; i < 3; ++i) long_period(Duration::microseconds(80));
+  for (int i = 0; i < 300; ++i) long_period(Duration::microseconds(80));
+  EXPECT_LT(pace_.in_flight(), 48u);
+}
+
+TEST_F(pace_of_nodes, ends_a_trial_with_the_view) {
+  pace_.begin_view(now_);
+  start();
+  arrive(10 * period, Duration::microseconds(50), Duration::microseconds(45));
+  EXPECT_LT(pace_.in_flight(), 6u);
+}
+
+TEST_F(pace, tries_no_more_after_a_beginning_with_small_contributions) {
+  pace_.set_most(48);
+  start();
+  arrive(4 * period, tenth_ms, Duration::microseconds(20));
+  pace_.forget_least();
+  for (int i = 0; i < 40; ++i) {
+    arrive(period, tenth_ms, Duration::microseconds(80));
+    ASSERT_LT(pace_.in_flight(), 6u);
+  }
+}
+
 TEST_F(pace, tries_no_more_where_links_are_busy_most_of_the_time) {
   pace_.set_most(48);
   start();

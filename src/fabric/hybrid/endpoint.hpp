@@ -60,7 +60,7 @@ class Endpoint final : public Fabric {
     const std::size_t k = part_of(to);
     return k != kNone ? part(k).lane(to) : nullptr;
   }
-  bool is_silent(NodeId id) const override { return near_->is_silent(id) || far_->is_silent(id); }
+  bool is_silent(NodeId id) const override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;

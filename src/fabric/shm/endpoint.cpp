@@ -168,6 +168,14 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   return {};
 }
 
+// A process may have begun its part of the link before it began to compute. The control session
+// ends only with one of the two processes.
+bool Endpoint::is_silent(NodeId id) const {
+  if (control_->is_silent(id)) return true;
+  const Peer* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  return peer != nullptr && peer->is_linked && !peer->is_broken && !peer->is_up;
+}
+
 void Endpoint::remove_peer(NodeId id) {
   Peer* const peer = find_peer(id);
   if (peer == nullptr || !peer->is_known) return;

@@ -112,7 +112,7 @@ class Endpoint final : public ShmFabric {
   void retract(const Region& region) override;
   bool may_reach(std::string_view address) const override;
   SendLane* lane(NodeId to) override;
-  bool is_silent(NodeId id) const override { return control_->is_silent(id); }
+  bool is_silent(NodeId id) const override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;

@@ -157,7 +157,8 @@ bool Endpoint::is_silent(NodeId id) const {
   const Peer* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   if (peer == nullptr || peer->session != 0) return false;
   return peer->was_silent ||
-         (peer->attempt != nullptr && peer->attempt->phase == Phase::await_greeting);
+         (peer->attempt != nullptr && (peer->attempt->phase == Phase::await_greeting ||
+                                       peer->attempt->phase == Phase::await_answer));
 }
 
 // The kernel could not connect. A session that was without connection ends when nobody listens any
@@ -242,7 +243,7 @@ void Endpoint::handshake_failed(Connection& connection, const std::string& why) 
   const bool proved_too_little = connection.phase == Phase::await_answer;
   const bool was_silent = connection.phase == Phase::await_hello && connection.filled == 0;
   if (peer != nullptr) {
-    peer->was_silent = connection.phase == Phase::await_greeting && now_ >= connection.deadline;
+    peer->was_silent = proved_too_little && now_ >= connection.deadline;
   }
   close(connection);
   if (peer == nullptr) {

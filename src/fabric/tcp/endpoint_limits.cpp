@@ -53,6 +53,12 @@ void Endpoint::check_deadline(Connection& connection) {
     attempt_failed(peer, ConnectState::failed);
   } else if (connection.phase == Phase::deferred) {
     close(connection);
+  } else if (connection.phase == Phase::await_greeting && connection.filled == 0) {
+    // The process has yet to take the connection. Attempts that end and begin anew would fill the
+    // queue in which its kernel keeps them.
+    connection.peer->was_silent = true;
+    connection.deadline = now_ + options_.handshake_timeout;
+    schedule(connection.deadline);
   } else {
     handshake_failed(connection, "nothing came in time");
   }

@@ -12,6 +12,7 @@ namespace weft::tcp {
 void Endpoint::establish(Connection& connection, std::uint64_t session) {
   Peer& peer = *connection.peer;
   stop_waiting(peer);
+  peer.was_silent = false;
   connection.phase = Phase::established;
   connection.deadline = Instant::never();
   connection.session = session;

@@ -33,13 +33,14 @@ struct AttachedBuffer {
   /// Whether a message of so many bytes has room depends on which earlier ones are done. A receiver
   /// may answer a message before it confirms the message's arrival, so that one look is not enough.
   bool has_room(std::uint64_t bytes) {
+    if (cost(bytes) > this->bytes) return false;
     const auto fits = [&] {
       drop_done();
       return taken + cost(bytes) <= this->bytes;
     };
     for (int look = 0; look < most_looks; ++look) {
       if (library().questions->is(fits)) return true;
-      if (sends.empty() || library().transfer->failure()) return false;
+      if (library().transfer->failure()) return false;
     }
     return false;
   }

@@ -24,6 +24,11 @@ class Numbers {
     numbers_.emplace(address, std::move(kept));
     return address;
   }
+  /// Returns whether Fortran set the attribute.
+  bool has(void* attribute) {
+    const std::lock_guard held(lock_);
+    return numbers_.contains(attribute);
+  }
   /// Returns the attribute as Fortran sees it.
   MPI_Aint value(void* attribute) {
     const std::lock_guard held(lock_);
@@ -63,7 +68,10 @@ int copy_attribute(Handle object, int key, void* state, void* value, void* copie
   auto from = static_cast<Number>(numbers().value(value));
   Number to = 0;
   own.copy(&handle, &key, &own.state, &from, &to, flag, &error);
-  if (error == MPI_SUCCESS && *flag != 0) *static_cast<void**>(copied) = numbers().keep(to);
+  if (error != MPI_SUCCESS || *flag == 0) return error;
+  // A copy of C's pointer is a pointer.
+  *static_cast<void**>(copied) =
+      numbers().has(value) ? numbers().keep(to) : reinterpret_cast<void*>(MPI_Aint{to});
   return error;
 }
 
