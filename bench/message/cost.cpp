@@ -15,8 +15,8 @@
 
 #include "fabric/shm/shm.hpp"
 #include "measuring.hpp"
-#include "process/group.hpp"
 #include "process/messenger.hpp"
+#include "process/process_group.hpp"
 #include "runtime/clock.hpp"
 
 namespace {
@@ -68,11 +68,11 @@ void measure_messages(std::size_t bytes, int batches) {
   introduce(fabrics);
   NoWaiter waiter;
   std::array<std::unique_ptr<Messenger>, 2> messengers;
-  std::array<std::unique_ptr<Group>, 2> worlds;
+  std::array<std::unique_ptr<ProcessGroup>, 2> worlds;
   for (std::uint32_t i = 0; i < 2; ++i) {
     messengers[i] = std::make_unique<Messenger>(
         *fabrics[i], waiter, message::MessageOptions{.self = NodeId(i), .nodes = 2});
-    worlds[i] = Group::world(*messengers[i], 2);
+    worlds[i] = ProcessGroup::world(*messengers[i], 2);
   }
   std::vector<std::byte> data(bytes);
   // Asking for one that never comes gives the process a turn.

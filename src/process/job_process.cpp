@@ -261,7 +261,7 @@ Result<void> JobProcess::open() {
       messenger_->machine().set_levels(levels);
     });
   }
-  world_ = Group::world(*messenger_, job_.nodes, job_.first);
+  world_ = ProcessGroup::world(*messenger_, job_.nodes, job_.first);
   begun_ = now();
   return {};
 }

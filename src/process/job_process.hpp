@@ -6,13 +6,13 @@
 
 #include "core/determinant/outcome_log.hpp"
 #include "fabric/mpi/mpi.hpp"
-#include "process/group.hpp"
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/joined_process.hpp"
 #include "process/launcher_question.hpp"
 #include "process/messenger.hpp"
 #include "process/outcome_memory.hpp"
+#include "process/process_group.hpp"
 #include "process/proxy_fabric.hpp"
 #include "process/real_waiter.hpp"
 #include "process/spill_memory.hpp"
@@ -98,7 +98,7 @@ class JobProcess final : public JoinedProcess {
   std::unique_ptr<RealWaiter> real_waiter_;  // null: the simulation lets time pass
   Waiter* waiter_ = nullptr;
   std::unique_ptr<Messenger> messenger_;
-  std::unique_ptr<Group> world_;
+  std::unique_ptr<ProcessGroup> world_;
   std::uint64_t iterations_ = 0;
   Instant tell_progress_again_{};  // not before
   Instant begun_{};

@@ -147,13 +147,13 @@ LibfabricFabric::~LibfabricFabric() {
 }
 
 void LibfabricFabric::say_goodbye() {
-  std::vector<Operation*> goodbyes;
+  std::vector<ProviderOperation*> goodbyes;
   for (auto& [id, peer] : peers_) {
-    Operation* operation = peer->link == Link::up ? operations_->take() : nullptr;
+    ProviderOperation* operation = peer->link == Link::up ? operations_->take() : nullptr;
     if (operation == nullptr) continue;
     const FrameHeader header = header_for(*peer, FrameKind::goodbye, 0);
     encode_header(header, operation->buffer);
-    operation->purpose = Operation::Purpose::frame;
+    operation->purpose = ProviderOperation::Purpose::frame;
     const ssize_t result =
         endpoint_->send(operation->buffer.first(sizeof header), operations_->buffer_description(),
                         *peer->where, operation);
@@ -284,8 +284,8 @@ std::size_t LibfabricFabric::read_ahead() {
   for (const Event& event : std::span(batch_).first(n)) {
     events_.push_back(event);
     if (event.error == 0 || event.what->type == Tracked::Type::receive) continue;
-    const Operation& operation = static_cast<const Operation&>(*event.what);
-    const Operation& whole = operation.whole != nullptr ? *operation.whole : operation;
+    const ProviderOperation& operation = static_cast<const ProviderOperation&>(*event.what);
+    const ProviderOperation& whole = operation.whole != nullptr ? *operation.whole : operation;
     if (whole.peer != nullptr && whole.peer->link == Link::up) whole.peer->broken = true;
   }
   if (n > 0) {

@@ -108,7 +108,7 @@ class LibfabricFabric final : public Fabric {
   // transmit.cpp
   bool accept(const TxOp& op);
   bool send_at_once(Peer& peer, const TxOp& op);
-  void fill(Operation& operation, Peer& peer, const TxOp& op);
+  void fill(ProviderOperation& operation, Peer& peer, const TxOp& op);
   FrameHeader header_for(const Peer& peer, FrameKind kind, std::size_t payload_size) const;
   void frame_left(Peer& peer, const FrameHeader& header);
   bool may_send(const Peer& peer);
@@ -118,23 +118,23 @@ class LibfabricFabric final : public Fabric {
   void send_due(Peer& peer);
   Outcome send_own_frames(Peer& peer);
   Outcome send_queued(Peer& peer);
-  Outcome issue_send(Peer& peer, Operation& operation);
-  Outcome issue_write(Peer& peer, Operation& operation);
-  Outcome check_permission(Peer& peer, const Operation& operation);
+  Outcome issue_send(Peer& peer, ProviderOperation& operation);
+  Outcome issue_write(Peer& peer, ProviderOperation& operation);
+  Outcome check_permission(Peer& peer, const ProviderOperation& operation);
   bool ask_permission(Peer& peer, std::uint64_t key);
   void announce_regions(Peer& peer);
-  bool overlaps_issued(const Peer& peer, const Operation& operation) const;
-  Outcome issue_segments(Peer& peer, Operation& operation);
-  Outcome issue_chunks(Peer& peer, Operation& operation);
-  bool register_segments(Operation& operation, std::array<void*, 2>& descriptions);
-  void move_to_issued(Peer& peer, Operation& operation);
+  bool overlaps_issued(const Peer& peer, const ProviderOperation& operation) const;
+  Outcome issue_segments(Peer& peer, ProviderOperation& operation);
+  Outcome issue_chunks(Peer& peer, ProviderOperation& operation);
+  bool register_segments(ProviderOperation& operation, std::array<void*, 2>& descriptions);
+  void move_to_issued(Peer& peer, ProviderOperation& operation);
   void ring_doorbells();
   void queue_region_frame(Peer& peer, FrameKind kind, const RegionGrant& grant);
 
   // receive.cpp
   void on_event(const Event& event);
-  void on_part(Operation& whole, int error);
-  void on_operation(Operation& operation, int error);
+  void on_part(ProviderOperation& whole, int error);
+  void on_operation(ProviderOperation& operation, int error);
   bool on_frame(Receive& receive, std::size_t length);
   bool on_next_frame(Peer& peer, const Frame& frame, Receive& receive);
   bool keep_early(Peer& peer, Receive& receive, const Frame& frame);

@@ -321,7 +321,7 @@ void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duratio
   for (const EarlyFrame& early : peer.early) receives_->give_back(*early.receive);
   peer.early.clear();
   peer.knows_their_nonce = false;
-  while (Operation* operation = peer.queued.first()) {
+  while (ProviderOperation* operation = peer.queued.first()) {
     peer.queued.remove(*operation);
     operation->segment_count = operation->segments_issued;
     if (operation->parts_pending > 0) {
@@ -338,11 +338,11 @@ void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duratio
 }
 
 void LibfabricFabric::finish_closing(Peer& peer) {
-  while (Operation* operation = peer.issued.first()) {
+  while (ProviderOperation* operation = peer.issued.first()) {
     peer.issued.remove(*operation);
     operation->peer = nullptr;
     --issued_;
-    if (operation->purpose == Operation::Purpose::user) {
+    if (operation->purpose == ProviderOperation::Purpose::user) {
       end_operation(CompletionKind::failed, peer.id, operation->user_context);
     }
   }

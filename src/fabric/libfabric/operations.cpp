@@ -31,7 +31,7 @@ void* description_of(const MemoryRegistration& registration) {
 
 }  // namespace
 
-void Operation::clear() {
+void ProviderOperation::clear() {
   for (LocalRegistration& registration : registrations) registration.reset();
   peer = nullptr;
   previous = whole = nullptr;
@@ -39,14 +39,14 @@ void Operation::clear() {
   frame_size = size = chunked = 0;
 }
 
-void OperationList::push_back(Operation& operation) {
+void OperationList::push_back(ProviderOperation& operation) {
   operation.next = nullptr;
   operation.previous = last_;
   (last_ != nullptr ? last_->next : first_) = &operation;
   last_ = &operation;
 }
 
-void OperationList::remove(Operation& operation) {
+void OperationList::remove(ProviderOperation& operation) {
   (operation.previous != nullptr ? operation.previous->next : first_) = operation.next;
   (operation.next != nullptr ? operation.next->previous : last_) = operation.previous;
   operation.next = operation.previous = nullptr;
@@ -64,7 +64,7 @@ Result<std::unique_ptr<SendPool>> SendPool::make(Endpoint& endpoint, std::size_t
     pool->registration_ = std::move(*registration);
   }
   std::size_t i = 0;
-  for (Operation& operation : pool->operations_.all()) {
+  for (ProviderOperation& operation : pool->operations_.all()) {
     operation.buffer = memory->subspan(i++ * stride(frame_size), frame_size);
   }
   return pool;

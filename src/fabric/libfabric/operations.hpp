@@ -21,7 +21,7 @@ namespace weft::ofi {
 
 struct Peer;
 
-struct Operation : Tracked {
+struct ProviderOperation : Tracked {
   enum class Purpose : std::uint8_t {
     user,   ///< posted by the application, ends with a completion
     frame,  ///< a frame of our own
@@ -32,9 +32,9 @@ struct Operation : Tracked {
   /// Null once the peer went down: the provider still holds the operation, nobody else does.
   Peer* peer = nullptr;
   std::uint64_t user_context = 0;
-  Operation* previous = nullptr;  ///< in the peer's queue or list of issued operations
-  Operation* next = nullptr;
-  Operation* whole = nullptr;  ///< of a part
+  ProviderOperation* previous = nullptr;  ///< in the peer's queue or list of issued operations
+  ProviderOperation* next = nullptr;
+  ProviderOperation* whole = nullptr;  ///< of a part
 
   std::span<std::byte> buffer;  ///< room for a whole frame
   std::size_t frame_size = 0;   ///< of a send: used bytes of `buffer`
@@ -58,13 +58,13 @@ struct Operation : Tracked {
 class OperationList {
  public:
   bool empty() const { return first_ == nullptr; }
-  Operation* first() const { return first_; }
-  void push_back(Operation& operation);
-  void remove(Operation& operation);
+  ProviderOperation* first() const { return first_; }
+  void push_back(ProviderOperation& operation);
+  void remove(ProviderOperation& operation);
 
  private:
-  Operation* first_ = nullptr;
-  Operation* last_ = nullptr;
+  ProviderOperation* first_ = nullptr;
+  ProviderOperation* last_ = nullptr;
 };
 
 /// The operations that are free, with their send buffers.
@@ -78,8 +78,8 @@ class SendPool {
   SendPool& operator=(const SendPool&) = delete;
 
   /// A cleared operation, or null when all are in use.
-  Operation* take() { return operations_.empty() ? nullptr : &operations_.take(); }
-  void give_back(Operation& operation) { operations_.give(operation); }
+  ProviderOperation* take() { return operations_.empty() ? nullptr : &operations_.take(); }
+  void give_back(ProviderOperation& operation) { operations_.give(operation); }
   /// The provider's descriptor of the buffers.
   void* buffer_description() const;
 
@@ -87,7 +87,7 @@ class SendPool {
   explicit SendPool(std::size_t count) : operations_(count) {}
   std::span<std::byte> memory_;
   MemoryRegistration registration_;
-  FreeList<Operation> operations_;
+  FreeList<ProviderOperation> operations_;
 };
 
 /// One posted receive buffer.

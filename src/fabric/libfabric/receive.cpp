@@ -25,9 +25,9 @@ void LibfabricFabric::on_event(const Event& event) {
     if (!kept) receives_->give_back(receive);
     return;
   }
-  Operation& operation = static_cast<Operation&>(*event.what);
-  if (operation.purpose == Operation::Purpose::part) {
-    Operation& whole = *operation.whole;
+  ProviderOperation& operation = static_cast<ProviderOperation&>(*event.what);
+  if (operation.purpose == ProviderOperation::Purpose::part) {
+    ProviderOperation& whole = *operation.whole;
     operations_->give_back(operation);
     on_part(whole, event.error);
   } else if (operation.kind == OpKind::write) {
@@ -38,7 +38,7 @@ void LibfabricFabric::on_event(const Event& event) {
 }
 
 // One of the provider's writes that make up `whole` ended.
-void LibfabricFabric::on_part(Operation& whole, int error) {
+void LibfabricFabric::on_part(ProviderOperation& whole, int error) {
   WEFT_CHECK(whole.parts_pending > 0);
   --whole.parts_pending;
   if (error != 0 && whole.peer != nullptr && whole.peer->link == Link::up) {
@@ -52,7 +52,7 @@ void LibfabricFabric::on_part(Operation& whole, int error) {
   }
 }
 
-void LibfabricFabric::on_operation(Operation& operation, int error) {
+void LibfabricFabric::on_operation(ProviderOperation& operation, int error) {
   Peer* peer = operation.peer;
   if (peer == nullptr) {
     operations_->give_back(operation);
@@ -64,7 +64,7 @@ void LibfabricFabric::on_operation(Operation& operation, int error) {
     --peer->writes_issued;
     --writes_issued_;
   }
-  if (operation.purpose == Operation::Purpose::user) {
+  if (operation.purpose == ProviderOperation::Purpose::user) {
     const CompletionKind done =
         operation.kind == OpKind::send ? CompletionKind::sent : CompletionKind::written;
     end_operation(error == 0 ? done : CompletionKind::failed, peer->id, operation.user_context);
@@ -236,7 +236,7 @@ void LibfabricFabric::on_region_answer(Peer& peer, FrameKind kind,
 
 // A write that is still under way to a region that was withdrawn may never be answered.
 void LibfabricFabric::on_region_closed(Peer& peer, std::uint64_t key) {
-  for (const Operation* operation = peer.issued.first(); operation != nullptr;
+  for (const ProviderOperation* operation = peer.issued.first(); operation != nullptr;
        operation = operation->next) {
     if (operation->kind != OpKind::write || operation->region.key != key) continue;
     begin_closing(peer, "it withdrew a region that was being written", kDrain, Link::connecting);

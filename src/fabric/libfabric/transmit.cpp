@@ -25,7 +25,7 @@ std::size_t copy_segments(const TxOp& op, std::span<std::byte> out) {
 }
 
 // Copies [from, from + size) of the operation's bytes.
-void copy_part(const Operation& operation, std::size_t from, std::span<std::byte> out) {
+void copy_part(const ProviderOperation& operation, std::size_t from, std::span<std::byte> out) {
   for (std::size_t i = 0; i < operation.segment_count && !out.empty(); ++i) {
     const iovec& segment = operation.segments[i];
     if (from >= segment.iov_len) {
@@ -61,7 +61,7 @@ bool LibfabricFabric::accept(const TxOp& op) {
   if (op.kind == OpKind::send) announce_regions(*peer);
   if (op.kind == OpKind::send && send_at_once(*peer, op)) return true;
   if (peer->link != Link::up) return accept(op);  // sending found the link broken
-  Operation* operation = operations_->take();
+  ProviderOperation* operation = operations_->take();
   if (operation == nullptr) return false;
   ++outstanding_;
   fill(*operation, *peer, op);
@@ -94,8 +94,8 @@ bool LibfabricFabric::send_at_once(Peer& peer, const TxOp& op) {
   return true;
 }
 
-void LibfabricFabric::fill(Operation& operation, Peer& peer, const TxOp& op) {
-  operation.purpose = Operation::Purpose::user;
+void LibfabricFabric::fill(ProviderOperation& operation, Peer& peer, const TxOp& op) {
+  operation.purpose = ProviderOperation::Purpose::user;
   operation.kind = op.kind;
   operation.peer = &peer;
   operation.user_context = op.context;
@@ -176,7 +176,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_frame(Peer& peer, FrameKind kind,
   if (!in_session) header.credits = 0, header.token = 0, header.sequence = 0;
   const std::size_t size = sizeof header + payload.size();
   const bool small = size <= endpoint_->traits().inject_size;
-  Operation* operation = small ? nullptr : operations_->take();
+  ProviderOperation* operation = small ? nullptr : operations_->take();
   if (!small && operation == nullptr) return Outcome::later;
   const std::span<std::byte> bytes =
       (small ? std::span<std::byte>(scratch_) : operation->buffer).first(size);
@@ -186,7 +186,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_frame(Peer& peer, FrameKind kind,
   if (small) {
     result = endpoint_->inject(bytes, *peer.where);
   } else {
-    operation->purpose = Operation::Purpose::frame;
+    operation->purpose = ProviderOperation::Purpose::frame;
     operation->kind = OpKind::send;
     result = endpoint_->send(bytes, operations_->buffer_description(), *peer.where, operation);
     if (result != 0) operations_->give_back(*operation);
@@ -245,7 +245,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_own_frames(Peer& peer) {
 }
 
 LibfabricFabric::Outcome LibfabricFabric::send_queued(Peer& peer) {
-  while (Operation* operation = peer.queued.first()) {
+  while (ProviderOperation* operation = peer.queued.first()) {
     const Outcome outcome = operation->kind == OpKind::send ? issue_send(peer, *operation)
                                                             : issue_write(peer, *operation);
     if (outcome == Outcome::blocked && peer.dues.credit) {
@@ -258,7 +258,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_queued(Peer& peer) {
   return Outcome::sent;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::issue_send(Peer& peer, Operation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_send(Peer& peer, ProviderOperation& operation) {
   if (peer.credits == 0) return Outcome::blocked;
   if (!endpoint_->traits().send_after_write && peer.writes_issued > 0) return Outcome::blocked;
   const FrameHeader header = header_for(peer, FrameKind::message, operation.size);
@@ -274,7 +274,7 @@ LibfabricFabric::Outcome LibfabricFabric::issue_send(Peer& peer, Operation& oper
   return Outcome::sent;
 }
 
-void LibfabricFabric::move_to_issued(Peer& peer, Operation& operation) {
+void LibfabricFabric::move_to_issued(Peer& peer, ProviderOperation& operation) {
   peer.queued.remove(operation);
   peer.issued.push_back(operation);
   ++issued_;
@@ -285,7 +285,7 @@ void LibfabricFabric::move_to_issued(Peer& peer, Operation& operation) {
   }
 }
 
-LibfabricFabric::Outcome LibfabricFabric::issue_write(Peer& peer, Operation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_write(Peer& peer, ProviderOperation& operation) {
   const Outcome allowed = check_permission(peer, operation);
   if (allowed != Outcome::sent) return allowed;
   if (operation.size == 0) {
@@ -322,7 +322,8 @@ bool LibfabricFabric::ask_permission(Peer& peer, std::uint64_t key) {
   return true;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::check_permission(Peer& peer, const Operation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::check_permission(Peer& peer,
+                                                           const ProviderOperation& operation) {
   const std::uint64_t key = operation.region.key;
   switch (peer.regions.permission(key)) {
     case Permission::unknown:  // withdrawn since it was asked for
@@ -345,9 +346,10 @@ LibfabricFabric::Outcome LibfabricFabric::check_permission(Peer& peer, const Ope
   return Outcome::broken;
 }
 
-bool LibfabricFabric::overlaps_issued(const Peer& peer, const Operation& operation) const {
+bool LibfabricFabric::overlaps_issued(const Peer& peer, const ProviderOperation& operation) const {
   if (peer.writes_issued == 0) return false;
-  for (const Operation* other = peer.issued.first(); other != nullptr; other = other->next) {
+  for (const ProviderOperation* other = peer.issued.first(); other != nullptr;
+       other = other->next) {
     if (other->kind == OpKind::write && other->region.key == operation.region.key &&
         other->offset < operation.offset + operation.size &&
         operation.offset < other->offset + other->size) {
@@ -357,7 +359,8 @@ bool LibfabricFabric::overlaps_issued(const Peer& peer, const Operation& operati
   return false;
 }
 
-bool LibfabricFabric::register_segments(Operation& operation, std::array<void*, 2>& descriptions) {
+bool LibfabricFabric::register_segments(ProviderOperation& operation,
+                                        std::array<void*, 2>& descriptions) {
   for (std::size_t i = 0; i < operation.segment_count; ++i) {
     if (!operation.registrations[i]) {
       const iovec& segment = operation.segments[i];
@@ -371,7 +374,7 @@ bool LibfabricFabric::register_segments(Operation& operation, std::array<void*, 
   return true;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, Operation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, ProviderOperation& operation) {
   std::array<void*, 2> descriptions{};
   if (endpoint_->traits().local_registration && !register_segments(operation, descriptions)) {
     return Outcome::later;
@@ -380,11 +383,11 @@ LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, Operation& 
     const std::size_t first = operation.segments_issued;
     const std::size_t count =
         std::min(endpoint_->traits().segments, operation.segment_count - first);
-    Operation* carrier = &operation;
+    ProviderOperation* carrier = &operation;
     if (first > 0) {
       carrier = operations_->take();
       if (carrier == nullptr) return Outcome::later;
-      carrier->purpose = Operation::Purpose::part;
+      carrier->purpose = ProviderOperation::Purpose::part;
       carrier->whole = &operation;
     }
     std::size_t size = 0, before = 0;
@@ -406,11 +409,11 @@ LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, Operation& 
 }
 
 // The bytes are copied into messages, so that the operation ends when the last one was taken.
-LibfabricFabric::Outcome LibfabricFabric::issue_chunks(Peer& peer, Operation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_chunks(Peer& peer, ProviderOperation& operation) {
   constexpr std::size_t kPrefix = sizeof(FrameHeader) + sizeof(WriteChunk);
   while (operation.chunked < operation.size) {
     if (peer.credits == 0) return Outcome::blocked;
-    Operation* carrier = operations_->take();
+    ProviderOperation* carrier = operations_->take();
     if (carrier == nullptr) return Outcome::later;
     const std::size_t n =
         std::min(carrier->buffer.size() - kPrefix, operation.size - operation.chunked);
@@ -419,7 +422,7 @@ LibfabricFabric::Outcome LibfabricFabric::issue_chunks(Peer& peer, Operation& op
     encode_header(header, carrier->buffer);
     std::memcpy(carrier->buffer.data() + sizeof header, &chunk, sizeof chunk);
     copy_part(operation, operation.chunked, carrier->buffer.subspan(kPrefix, n));
-    carrier->purpose = Operation::Purpose::frame;
+    carrier->purpose = ProviderOperation::Purpose::frame;
     carrier->kind = OpKind::send;
     const ssize_t result = endpoint_->send(carrier->buffer.first(kPrefix + n),
                                            operations_->buffer_description(), *peer.where, carrier);

@@ -171,9 +171,9 @@ class Endpoint final : public ShmFabric {
   void begin_trial(Peer& peer, const TxOp& op);
   static void add_to_trial(Peer& peer, const TxOp& op);
   static void end_trial(Peer& peer);
-  void await_fetch(Peer& peer, Operation& operation);
+  void await_fetch(Peer& peer, QueuedOperation& operation);
   bool start(Peer& peer, const TxOp& op);
-  bool go_on(Peer& peer, Operation& operation);
+  bool go_on(Peer& peer, QueuedOperation& operation);
   bool put_message(Peer& peer, std::span<const std::byte> head, std::span<const std::byte> body);
   bool put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done);
   bool put_pull(Peer& peer, const TxOp& op);

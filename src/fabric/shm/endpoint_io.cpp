@@ -101,7 +101,7 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
     return true;
   }
   if (done == 0) return false;
-  Operation& operation = operations_.take().begin(op);
+  QueuedOperation& operation = operations_.take().begin(op);
   operation.put = done;
   peer.queue.push(operation);
   return true;
@@ -109,7 +109,7 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
 
 // True when nothing of the operation is left to be put into the ring; it is complete then, or among
 // those whose bytes are awaited.
-bool Endpoint::go_on(Peer& peer, Operation& operation) {
+bool Endpoint::go_on(Peer& peer, QueuedOperation& operation) {
   if (operation.put == 0 && is_to_fetch(peer, operation.op)) {
     if (!put_pull(peer, operation.op)) return false;
     await_fetch(peer, peer.queue.pop());
@@ -126,7 +126,7 @@ bool Endpoint::go_on(Peer& peer, Operation& operation) {
   return true;
 }
 
-void Endpoint::await_fetch(Peer& peer, Operation& operation) {
+void Endpoint::await_fetch(Peer& peer, QueuedOperation& operation) {
   operation.end = peer.producer.position();
   fetching_since_ = now_;
   peer.fetching.push(operation);
@@ -194,7 +194,7 @@ void Endpoint::flush(Peer& peer) {
 void Endpoint::retire_fetched(Peer& peer) {
   if (peer.fetching.empty() || !peer.producer.refresh()) return;
   while (!peer.fetching.empty() && peer.fetching.front().end <= peer.producer.consumed()) {
-    Operation& operation = peer.fetching.pop();
+    QueuedOperation& operation = peer.fetching.pop();
     fetching_since_ = now_;
     complete(CompletionKind::written, operation.op);
     operations_.give(operation);

@@ -172,7 +172,7 @@ bool Endpoint::end_link(Peer& peer, Yield& yield) {
 void Endpoint::fail_operations(Peer& peer) {
   for (OperationList* const list : {&peer.fetching, &peer.queue}) {
     while (!list->empty()) {
-      Operation& operation = list->pop();
+      QueuedOperation& operation = list->pop();
       complete(CompletionKind::failed, operation.op);
       operations_.give(operation);
     }

@@ -11,15 +11,15 @@
 
 namespace weft::shm {
 
-struct Operation {
+struct QueuedOperation {
   TxOp op;
   MessageCopy copy;       ///< of a message's bytes, which are the caller's again
   std::uint64_t put = 0;  ///< bytes of a write that are in the ring
   std::uint64_t end = 0;  ///< of its record in the ring, when the receiver fetches it
-  Operation* next = nullptr;
+  QueuedOperation* next = nullptr;
 
   /// Makes this operation one for `posted`. A message's bytes are copied.
-  Operation& begin(const TxOp& posted) {
+  QueuedOperation& begin(const TxOp& posted) {
     op = posted;
     put = end = 0;
     if (posted.kind == OpKind::send) op.segments = {copy.take(posted.segments)};
@@ -32,23 +32,23 @@ struct Operation {
 class OperationList {
  public:
   bool empty() const { return first_ == nullptr; }
-  Operation& front() { return *first_; }
-  void push(Operation& operation) {
+  QueuedOperation& front() { return *first_; }
+  void push(QueuedOperation& operation) {
     operation.next = nullptr;
     (first_ == nullptr ? first_ : last_->next) = &operation;
     last_ = &operation;
   }
-  Operation& pop() {
-    Operation& operation = *first_;
+  QueuedOperation& pop() {
+    QueuedOperation& operation = *first_;
     first_ = operation.next;
     return operation;
   }
 
  private:
-  Operation* first_ = nullptr;
-  Operation* last_ = nullptr;
+  QueuedOperation* first_ = nullptr;
+  QueuedOperation* last_ = nullptr;
 };
 
-using Operations = FreeList<Operation>;
+using Operations = FreeList<QueuedOperation>;
 
 }  // namespace weft::shm

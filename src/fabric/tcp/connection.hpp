@@ -25,7 +25,7 @@ enum class Phase : std::uint8_t {
 };
 
 struct Connection {
-  Connection(Descriptor socket, Phase phase, BufferPool& pool, const RegionTable& regions,
+  Connection(Descriptor socket, Phase phase, ReceiveBuffers& pool, const RegionTable& regions,
              std::size_t max_message)
       : socket(std::move(socket)), phase(phase), reader(pool, regions, max_message) {}
 

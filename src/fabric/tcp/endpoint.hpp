@@ -144,7 +144,7 @@ class Endpoint final : public Fabric {
   Instant listener_again_ = Instant::never();  // when to accept again after descriptors ran out
 
   RegionTable regions_;
-  BufferPool buffers_;
+  ReceiveBuffers buffers_;
   Operations operations_;
   std::size_t outstanding_ = 0;
   std::vector<Completion> completed_;  // ring of max_outstanding: sent, written, failed

@@ -179,7 +179,7 @@ void Endpoint::retire_sent(Connection& connection, std::size_t bytes) {
   connection.last_used = now_;
   connection.front_sent += bytes;
   while (!queue.empty() && connection.front_sent >= queue.front().frame_size()) {
-    Operation& operation = queue.front();
+    QueuedFrame& operation = queue.front();
     connection.front_sent -= operation.frame_size();
     complete(operation.op.kind == OpKind::send ? CompletionKind::sent : CompletionKind::written,
              operation.op);

@@ -109,7 +109,7 @@ bool Endpoint::report_down(Peer& peer, Yield& yield) {
 
 void Endpoint::fail_queue(Peer& peer) {
   while (!peer.queue.empty()) {
-    Operation& operation = peer.queue.front();
+    QueuedFrame& operation = peer.queue.front();
     complete(CompletionKind::failed, operation.op);
     peer.queue.pop();
     operations_.give(operation);

@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> first(100), second(20'000);
   regions.expose(first);
   regions.expose(second);
-  BufferPool pool(kBuffer);
+  ReceiveBuffers pool(kBuffer);
   FrameReader reader(pool, regions, kMaxMessage);
   feed(reader, {data, size});
   return 0;

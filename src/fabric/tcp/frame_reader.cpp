@@ -18,18 +18,18 @@ constexpr std::size_t kFirstRead = 4 * 1024;
 
 }  // namespace
 
-BufferPool::Buffer BufferPool::take() {
+ReceiveBuffers::Buffer ReceiveBuffers::take() {
   if (free_.empty()) return Buffer(new std::byte[size_]);
   Buffer buffer = std::move(free_.back());
   free_.pop_back();
   return buffer;
 }
 
-void BufferPool::give(Buffer buffer) {
+void ReceiveBuffers::give(Buffer buffer) {
   if (buffer != nullptr && free_.size() < kKept) free_.push_back(std::move(buffer));
 }
 
-FrameReader::FrameReader(BufferPool& pool, const RegionTable& regions, std::size_t max_message)
+FrameReader::FrameReader(ReceiveBuffers& pool, const RegionTable& regions, std::size_t max_message)
     : pool_(&pool), regions_(&regions), max_message_(max_message), read_limit_(kFirstRead) {
   WEFT_CHECK(pool.size() >= kHeaderSize + max_message);
 }

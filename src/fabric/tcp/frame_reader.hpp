@@ -19,10 +19,10 @@
 namespace weft::tcp {
 
 /// Receive buffers of one size, shared by connections: an idle connection needs none.
-class BufferPool {
+class ReceiveBuffers {
  public:
   using Buffer = std::unique_ptr<std::byte[]>;
-  explicit BufferPool(std::size_t size) : size_(size) {}
+  explicit ReceiveBuffers(std::size_t size) : size_(size) {}
   std::size_t size() const { return size_; }
   Buffer take();
   void give(Buffer buffer);
@@ -46,7 +46,7 @@ class FrameReader {
   using Plan = std::array<iovec, 2>;
 
   /// Both outlive the reader. Buffers hold a header and `max_message` bytes at least.
-  FrameReader(BufferPool& pool, const RegionTable& regions, std::size_t max_message);
+  FrameReader(ReceiveBuffers& pool, const RegionTable& regions, std::size_t max_message);
   FrameReader(const FrameReader&) = delete;
   ~FrameReader();
 
@@ -74,10 +74,10 @@ class FrameReader {
   void copy_buffered_payload();
   bool begin_write(const FrameHeader& header);
 
-  BufferPool* pool_;
+  ReceiveBuffers* pool_;
   const RegionTable* regions_;
   std::size_t max_message_;
-  BufferPool::Buffer buffer_;
+  ReceiveBuffers::Buffer buffer_;
   std::size_t begin_ = 0;  // buffered and not consumed: [begin_, end_)
   std::size_t end_ = 0;
   std::size_t wanted_ = kHeaderSize;  // bytes from begin_ on that the current frame needs

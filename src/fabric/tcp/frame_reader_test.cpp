@@ -63,7 +63,7 @@ struct Fixture {
   RegionTable regions{1};
   Bytes memory;
   Region region;
-  BufferPool pool{kBuffer};
+  ReceiveBuffers pool{kBuffer};
   FrameReader reader{pool, regions, kMaxMessage};
   std::vector<Bytes> messages;
 };

@@ -11,7 +11,7 @@ constexpr std::size_t kPiecesPerOperation = 3;
 
 }  // namespace
 
-Operation& Operation::begin(const TxOp& posted) {
+QueuedFrame& QueuedFrame::begin(const TxOp& posted) {
   op = posted;
   const bool is_write = posted.kind == OpKind::write;
   is_borrowed = !is_write;
@@ -21,7 +21,7 @@ Operation& Operation::begin(const TxOp& posted) {
   return *this;
 }
 
-void SendQueue::push(Operation& operation) {
+void SendQueue::push(QueuedFrame& operation) {
   (first_ == nullptr ? first_ : last_->next) = &operation;
   last_ = &operation;
   if (operation.is_borrowed && first_borrowed_ == nullptr) first_borrowed_ = &operation;
@@ -36,7 +36,7 @@ std::size_t SendQueue::gather(std::span<iovec> out, std::size_t skip, std::size_
                               std::size_t& bytes) const {
   std::size_t pieces = 0;
   bytes = 0;
-  for (const Operation* operation = first_; operation != nullptr && limit > 0; --limit) {
+  for (const QueuedFrame* operation = first_; operation != nullptr && limit > 0; --limit) {
     if (pieces + kPiecesPerOperation > out.size()) break;
     if (operation->op.service_level != first_->op.service_level) break;
     const std::array<std::span<const std::byte>, kPiecesPerOperation> parts = {
@@ -55,7 +55,8 @@ std::size_t SendQueue::gather(std::span<iovec> out, std::size_t skip, std::size_
 }
 
 void SendQueue::own_messages() {
-  for (Operation* operation = first_borrowed_; operation != nullptr; operation = operation->next) {
+  for (QueuedFrame* operation = first_borrowed_; operation != nullptr;
+       operation = operation->next) {
     if (!operation->is_borrowed) continue;
     operation->is_borrowed = false;
     operation->op.segments = {operation->copy.take(operation->op.segments)};

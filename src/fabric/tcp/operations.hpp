@@ -15,27 +15,27 @@
 namespace weft::tcp {
 
 /// An operation as it goes on the wire: header, then the segments.
-struct Operation {
+struct QueuedFrame {
   TxOp op;
   HeaderBytes header;
   MessageCopy copy;          // of a message that did not leave within `post`
   bool is_borrowed = false;  // a send whose segments are the caller's until `post` returns
-  Operation* next = nullptr;
+  QueuedFrame* next = nullptr;
 
   std::size_t frame_size() const { return kHeaderSize + op.size(); }
   /// Makes this operation one for `posted`, whose memory stays borrowed.
-  Operation& begin(const TxOp& posted);
+  QueuedFrame& begin(const TxOp& posted);
   void clear() { copy.clear(); }
 };
 
-using Operations = FreeList<Operation>;
+using Operations = FreeList<QueuedFrame>;
 
 /// First in, first out. Does not own its operations.
 class SendQueue {
  public:
   bool empty() const { return first_ == nullptr; }
-  Operation& front() { return *first_; }
-  void push(Operation& operation);
+  QueuedFrame& front() { return *first_; }
+  void push(QueuedFrame& operation);
   void pop();
   /// The bytes to send next as at most `out.size()` pieces, leaving out `skip` bytes of the front
   /// frame and stopping before an operation of another service level than the front's. At most
@@ -46,9 +46,9 @@ class SendQueue {
   void own_messages();
 
  private:
-  Operation* first_ = nullptr;
-  Operation* last_ = nullptr;
-  Operation* first_borrowed_ = nullptr;
+  QueuedFrame* first_ = nullptr;
+  QueuedFrame* last_ = nullptr;
+  QueuedFrame* first_borrowed_ = nullptr;
 };
 
 }  // namespace weft::tcp

@@ -33,15 +33,15 @@ std::string joined(const SendQueue& queue, std::size_t skip, std::size_t limit =
   return text;
 }
 
-std::string header_of(const Operation& operation) {
+std::string header_of(const QueuedFrame& operation) {
   return {reinterpret_cast<const char*>(operation.header.data()), kHeaderSize};
 }
 
 TEST(send_queue, gathers_headers_and_segments_in_order_from_any_byte) {
   Operations pool(4);
   SendQueue queue;
-  Operation& a = pool.take().begin(message("abc", "de"));
-  Operation& b = pool.take().begin(message("", "f"));
+  QueuedFrame& a = pool.take().begin(message("abc", "de"));
+  QueuedFrame& b = pool.take().begin(message("", "f"));
   queue.push(a);
   queue.push(b);
   const std::string all = header_of(a) + "abcde" + header_of(b) + "f";
@@ -53,7 +53,7 @@ TEST(send_queue, gathers_headers_and_segments_in_order_from_any_byte) {
 TEST(send_queue, gathers_no_more_than_there_is_room_or_leave_for) {
   Operations pool(4);
   SendQueue queue;
-  Operation& a = pool.take().begin(message("a", ""));
+  QueuedFrame& a = pool.take().begin(message("a", ""));
   queue.push(a);
   queue.push(pool.take().begin(message("b", "")));
   EXPECT_EQ(joined(queue, 0, 1), header_of(a) + "a");
@@ -63,7 +63,7 @@ TEST(send_queue, gathers_no_more_than_there_is_room_or_leave_for) {
 TEST(send_queue, stops_at_a_change_of_service_level) {
   Operations pool(4);
   SendQueue queue;
-  Operation& a = pool.take().begin(message("a", "", 3));
+  QueuedFrame& a = pool.take().begin(message("a", "", 3));
   queue.push(a);
   queue.push(pool.take().begin(message("b", "", 4)));
   EXPECT_EQ(joined(queue, 0), header_of(a) + "a");
@@ -75,8 +75,8 @@ TEST(send_queue, copies_borrowed_messages_and_leaves_writes_alone) {
   std::string text = "hello world";
   TxOp write = message(text, "");
   write.kind = OpKind::write;
-  Operation& w = pool.take().begin(write);
-  Operation& m = pool.take().begin(
+  QueuedFrame& w = pool.take().begin(write);
+  QueuedFrame& m = pool.take().begin(
       message(std::string_view(text).substr(0, 5), std::string_view(text).substr(5)));
   queue.push(w);
   queue.push(m);
@@ -87,7 +87,7 @@ TEST(send_queue, copies_borrowed_messages_and_leaves_writes_alone) {
 
 TEST(operation_pool, hands_out_its_capacity_and_takes_it_back) {
   Operations pool(2);
-  Operation& a = pool.take().begin({});
+  QueuedFrame& a = pool.take().begin({});
   pool.take().begin({});
   EXPECT_TRUE(pool.empty());
   pool.give(a);

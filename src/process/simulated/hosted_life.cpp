@@ -20,7 +20,7 @@ HostedLife::HostedLife(SimulatedRank& rank)
         pay();
       }) {}
 
-void HostedLife::go_on() {
+void HostedLife::resume() {
   if (shared().scenario.programs.measure_compute) begin_to_measure();
   fiber_.resume();
 }

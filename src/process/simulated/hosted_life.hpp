@@ -18,7 +18,7 @@ class HostedLife {
 
   // From outside of the fiber.
   /// Until the process waits for something, or ends.
-  void go_on();
+  void resume();
   bool ended() const { return fiber_.ended(); }
   int code() const { return code_; }
 

@@ -28,7 +28,7 @@ int SimulatedLife::live() {
   Waiter& waiter = *this;
   messenger_ = std::make_unique<Messenger>(fabric(), waiter, message_options(job),
                                            outbox_room(job, *spill_));
-  world_ = Group::world(*messenger_, job.nodes);
+  world_ = ProcessGroup::world(*messenger_, job.nodes);
   begun_ = now();
   return leave_with(run_in(*this, program_, arguments_), *this);
 }

@@ -6,10 +6,10 @@
 
 #include <memory>
 
-#include "process/group.hpp"
 #include "process/job_options.hpp"
 #include "process/joined_process.hpp"
 #include "process/messenger.hpp"
+#include "process/process_group.hpp"
 #include "process/simulated/hosted_life.hpp"
 
 namespace weft {
@@ -47,7 +47,7 @@ class SimulatedLife final : public HostedLife, public JoinedProcess, private Wai
   std::span<const std::string> arguments_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<Messenger> messenger_;
-  std::unique_ptr<Group> world_;
+  std::unique_ptr<ProcessGroup> world_;
   Instant begun_{};
   std::int64_t measured_from_ = 0;  // ns, of the host's processor
 };

@@ -49,7 +49,7 @@ PicoInstant SimulatedRank::ready_at() const {
 }
 
 void SimulatedRank::turn() {
-  life_->go_on();
+  life_->resume();
   if (!life_->ended()) return;
   const int code = life_->code();
   end_life();

@@ -2,9 +2,9 @@
 // EventQueue: the next few events are in a sorted array, those that happen soon in a wheel of
 // slots, later ones in a heap. Nearly every event of a busy network goes into a slot and from
 // there, with those of the next slots, into the array, which costs the same however many events
-// there are. The width of the slots and their number adapt to the events. Who asks for no events
-// but the first one has those of one slot in the array only, so that few events are put in order
-// there.
+// there are. The width of the slots and their number adapt to the events. When its user asks for no
+// events but the first one, the array has those of one slot only, so that few events are put in
+// order there.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "process/group.hpp"
+#include "process/process_group.hpp"
 
 #include <algorithm>
 
@@ -17,35 +17,36 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t word) {
 
 }  // namespace
 
-Group::Group(Messenger& messenger, std::vector<NodeId> members, Generation generation)
+ProcessGroup::ProcessGroup(Messenger& messenger, std::vector<NodeId> members, Generation generation)
     : messenger_(messenger), members_(std::move(members)), generation_(generation) {
   const auto self = std::find(members_.begin(), members_.end(), messenger.machine().self());
   WEFT_CHECK(self != members_.end());
   rank_ = Rank(static_cast<std::uint32_t>(self - members_.begin()));
 }
 
-std::unique_ptr<Group> Group::world(Messenger& messenger, std::uint32_t nodes, NodeId first) {
+std::unique_ptr<ProcessGroup> ProcessGroup::world(Messenger& messenger, std::uint32_t nodes,
+                                                  NodeId first) {
   std::vector<NodeId> members(nodes);
   for (std::uint32_t i = 0; i < nodes; ++i) members[i] = NodeId(first.value() + i);
-  return std::make_unique<Group>(messenger, std::move(members), world_generation);
+  return std::make_unique<ProcessGroup>(messenger, std::move(members), world_generation);
 }
 
-NodeId Group::node(Rank rank) const {
+NodeId ProcessGroup::node(Rank rank) const {
   WEFT_CHECK(rank.value() < members_.size(), "rank {} of {}", rank.value(), members_.size());
   return members_[rank.value()];
 }
 
-Operation Group::start_send(Rank to, Tag tag, std::span<const std::byte> bytes) {
+Operation ProcessGroup::start_send(Rank to, Tag tag, std::span<const std::byte> bytes) {
   return messenger_.start_send(node(to), {.generation = generation_, .tag = tag}, bytes);
 }
 
-Operation Group::start_receive(Rank from, Tag tag, std::span<std::byte> into) {
+Operation ProcessGroup::start_receive(Rank from, Tag tag, std::span<std::byte> into) {
   return messenger_.start_receive(node(from), {.generation = generation_, .tag = tag}, into);
 }
 
 // Everybody counts the groups made, members or not, so that numbers differ also where members are
 // the same (paper 4, 4.5.4).
-std::unique_ptr<Communicator> Group::subgroup(std::span<const Rank> members) {
+std::unique_ptr<Communicator> ProcessGroup::subgroup(std::span<const Rank> members) {
   std::uint64_t hash = mix(generation_.value(), ++subgroups_);
   std::vector<NodeId> nodes;
   for (const Rank rank : members) {
@@ -55,7 +56,7 @@ std::unique_ptr<Communicator> Group::subgroup(std::span<const Rank> members) {
   if (std::find(nodes.begin(), nodes.end(), messenger_.machine().self()) == nodes.end()) {
     return nullptr;
   }
-  return std::make_unique<Group>(messenger_, std::move(nodes), Generation(hash));
+  return std::make_unique<ProcessGroup>(messenger_, std::move(nodes), Generation(hash));
 }
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Groups, over messengers of one thread each.
-#include "process/group.hpp"
+#include "process/process_group.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,11 +35,11 @@ struct MemberWith {
       : fabric(std::move(hub.open(NodeId(self), Incarnation(1))).value()),
         messenger(*fabric, waiter,
                   {.self = NodeId(self), .nodes = nodes, .give_up_after = Duration::seconds(1)}),
-        world(Group::world(messenger, nodes)) {}
+        world(ProcessGroup::world(messenger, nodes)) {}
   W waiter;
   std::unique_ptr<Fabric> fabric;
   Messenger messenger;
-  std::unique_ptr<Group> world;
+  std::unique_ptr<ProcessGroup> world;
 };
 using Member = MemberWith<TestWaiter>;
 
@@ -171,14 +171,14 @@ struct StoredMember {
                    .incarnation = Incarnation(life),
                    .retain = true,
                    .run = "this one"}),
-        world(Group::world(messenger, 2)) {}
+        world(ProcessGroup::world(messenger, 2)) {}
   void meet(StoredMember& other, std::uint32_t id, std::uint32_t life) {
     ASSERT_TRUE(fabric->add_peer(NodeId(id), Incarnation(life), other.fabric->address()).ok());
   }
   TestWaiter waiter;
   std::unique_ptr<Fabric> fabric;
   Messenger messenger;
-  std::unique_ptr<Group> world;
+  std::unique_ptr<ProcessGroup> world;
 };
 
 /// A message to itself, which is waited for before it is sent.
@@ -328,7 +328,7 @@ TEST(messenger, hears_the_news_and_sees_time_pass_though_all_it_waits_for_is_the
   MemberWith<ForgetfulWaiter> receiver(hub, 1, 2);
   introduce(*receiver.fabric, NodeId(0), *sender.fabric);
   introduce(*sender.fabric, NodeId(1), *receiver.fabric);
-  Group* const world = receiver.world.get();
+  ProcessGroup* const world = receiver.world.get();
   const Operation first = world->start_receive(Rank(0), Tag(1), {});
   (void)sender.world->start_send(Rank(1), Tag(1), {});
   const Operation never = sender.world->start_receive(Rank(1), Tag(2), {});  // to have turns
@@ -367,7 +367,7 @@ TEST(messenger, leaves_memory_alone_that_nobody_waits_for_any_more) {
   MemberWith<ToldWaiter> receiver(hub, 1, 2);
   introduce(*receiver.fabric, NodeId(0), *sender.fabric);
   introduce(*sender.fabric, NodeId(1), *receiver.fabric);
-  Group* const world = receiver.world.get();
+  ProcessGroup* const world = receiver.world.get();
   const std::vector<std::byte> sent(1 << 20, std::byte{1});
   std::vector<std::byte> got(sent.size());
   const Operation receives = world->start_receive(Rank(0), Tag(1), got);
@@ -418,7 +418,7 @@ TEST(messenger, waits_for_a_process_that_lives_and_has_yet_to_answer) {
   WatchingWaiter waiter;
   Messenger messenger(fabric, waiter,
                       {.self = NodeId(0), .nodes = 2, .give_up_after = Duration::seconds(1)});
-  const auto world = Group::world(messenger, 2);
+  const auto world = ProcessGroup::world(messenger, 2);
   const Operation receives = world->start_receive(Rank(1), Tag(7), {});
   fabric.silent = true;
   EXPECT_FALSE(ends_when_polled(*world, receives));
@@ -431,7 +431,7 @@ TEST(messenger, a_receive_whose_memory_cannot_be_registered_is_an_error_and_not_
   FullFabric fabric(std::move(hub.open(NodeId(1), Incarnation(1))).value());
   TestWaiter waiter;
   Messenger messenger(fabric, waiter, {.self = NodeId(1), .nodes = 2});
-  const auto world = Group::world(messenger, 2);
+  const auto world = ProcessGroup::world(messenger, 2);
   std::vector<std::byte> room(1 << 20);
   const Operation first = world->start_receive(Rank(0), Tag(5), room);
   const Operation second = world->start_receive(Rank(0), Tag(6), room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Group: a communicator of some of a job's processes, over this process's messenger.
+// ProcessGroup: a communicator of some of a job's processes, over this process's messenger.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace weft {
 
-class Group final : public Communicator {
+class ProcessGroup final : public Communicator {
  public:
   /// `members`: the job's processes by rank, this one among them.
-  Group(Messenger& messenger, std::vector<NodeId> members, Generation generation);
+  ProcessGroup(Messenger& messenger, std::vector<NodeId> members, Generation generation);
   /// All of a world's `nodes`, from `first` on.
-  static std::unique_ptr<Group> world(Messenger& messenger, std::uint32_t nodes,
-                                      NodeId first = NodeId(0));
+  static std::unique_ptr<ProcessGroup> world(Messenger& messenger, std::uint32_t nodes,
+                                             NodeId first = NodeId(0));
 
   Rank rank() const override { return rank_; }
   std::uint32_t size() const override { return static_cast<std::uint32_t>(members_.size()); }
