@@ -112,7 +112,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
 // A part may be up while the peer has yet to say which one it chooses.
 bool Endpoint::is_silent(NodeId id) const {
   if (near_->is_silent(id) || far_->is_silent(id)) return true;
-  const Peer* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  const Peer* const peer = find_peer(id);
   return peer != nullptr && peer->chosen == kNone &&
          (peer->links[kNear].is_up || peer->links[kFar].is_up);
 }

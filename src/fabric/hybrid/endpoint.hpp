@@ -66,7 +66,7 @@ class Endpoint final : public Fabric {
   WaitHint prepare_wait(Instant now) override;
 
  private:
-  Peer* find_peer(NodeId id) {
+  Peer* find_peer(NodeId id) const {
     return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   }
   Fabric& part(std::size_t k) { return k == kNear ? *near_ : *far_; }

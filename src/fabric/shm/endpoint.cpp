@@ -172,7 +172,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
 // ends only with one of the two processes.
 bool Endpoint::is_silent(NodeId id) const {
   if (control_->is_silent(id)) return true;
-  const Peer* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  const Peer* const peer = find_peer(id);
   return peer != nullptr && peer->is_linked && !peer->is_broken && !peer->is_up;
 }
 

@@ -135,7 +135,7 @@ class Endpoint final : public ShmFabric {
   };
 
   // endpoint.cpp
-  Peer* find_peer(NodeId id) {
+  Peer* find_peer(NodeId id) const {
     return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   }
   bool post_one(const TxOp& op);
