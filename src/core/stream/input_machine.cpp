@@ -325,15 +325,15 @@ void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {
   slot.state = SendWindow::State::started;
   owe(config_.roster.compute_node(slot.owner).value(), owes_written);
   is_large_ = run.bytes() >= large_contribution;
-  if (t != last_started_.plus(1)) prefetch(t.plus(view_.grid().computes));
+  const std::uint32_t computes = view_.grid().computes;
+  if (computes > 1 && t == last_started_.plus(computes)) prefetch(t.plus(computes));
   last_started_ = t;
   ++counters_.contributions;
   counters_.bytes += run.bytes();
 }
 
-/// The processor fetches contributions that go in order by itself. After one that goes out of
-/// order, the next contribution to the same compute node follows soon, and without this the
-/// processor would wait for each of its cache lines.
+/// The processor fetches contributions that go in order by itself. When a compute node gets several
+/// in a row, the processor would wait for each cache line without this.
 void InputMachine::prefetch(TimesliceIndex t) const {
   if (!has_data(t)) return;
   for (const auto segment : content(t).segments) {
