@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "cli/emulation_options.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
+#include "cli/terminal.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
 
@@ -37,8 +39,11 @@ nlohmann::ordered_json to_json(const emulate::NativeAndAsked<T>& value) {
   return json;
 }
 
-nlohmann::ordered_json to_json(const emulate::EmulatedRun& run) {
-  return {{"interposer", run.interposer},
+nlohmann::ordered_json to_json(const emulate::EmulatedRun& run, const EmulateCommand& command) {
+  return {{"latency", command.latency},
+          {"bandwidth", command.bandwidth},
+          {"method", command.methods},
+          {"interposer", run.interposer},
           {"ranks", run.ranks},
           {"ranks_interposed", run.ranks_interposed},
           {"operations", run.operations},
@@ -90,9 +95,10 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   if (!run) return report_error(run.error(), outcome);
   for (const std::string& warning : run->warnings) print_error(warning);
   print_error(summary(*run, command.request));
-  if (command.json == standard_output) fmt::print("{}\n", to_json(*run).dump(2));
+  if (command.json == standard_output) fmt::print("{}\n", to_json(*run, command).dump(2));
   if (!*json) return;
-  if (auto written = write_record(**json, to_json(*run).dump(2) + "\n", "--json"); !written) {
+  if (auto written = write_record(**json, to_json(*run, command).dump(2) + "\n", "--json");
+      !written) {
     report_error(written.error(), outcome);
   }
 }
@@ -103,7 +109,16 @@ Result<void> run_calibrate(const std::string& out) {
   auto file = emulate::CalibrationFile::create(*path);
   if (!file) return file.error();
   fmt::print(stderr, "measuring, for about half a minute on an idle machine\n");
-  const auto calibrated = emulate::calibrate();
+  const auto calibrated = [] {
+    StatusLine line;
+    const auto begun = std::chrono::steady_clock::now();
+    return emulate::calibrate([&](const std::string& layer, int done, int all) {
+      line.show(
+          {fmt::format("{} of {} measurements", done, all),
+           share_done(static_cast<double>(done) / all, std::chrono::steady_clock::now() - begun),
+           layer});
+    });
+  }();
   if (!calibrated) return calibrated.error();
   for (const std::string& note : calibrated->notes) print_error(note);
   if (auto stored = file->store(calibrated->layers); !stored) return stored.error();

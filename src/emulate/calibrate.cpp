@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/module_loader.hpp"
@@ -17,26 +18,49 @@ constexpr int kBandwidths = 7;
 constexpr int kPairs = 60;
 constexpr auto kAdded = Duration::microseconds(5);
 
+/// Counts the measurements of all layers. A layer that fails skips those that it has left.
+class Steps {
+ public:
+  Steps(const CalibrationProgress& progress, int all) : progress_(progress), all_(all) {}
+
+  void begin(const std::string& layer, int count) {
+    layer_ = layer;
+    done_ = std::exchange(end_, end_ + count);
+    progress_(layer_, done_, all_);
+  }
+  void advance() { progress_(layer_, ++done_, all_); }
+
+ private:
+  const CalibrationProgress& progress_;
+  int all_;
+  std::string layer_;
+  int done_ = 0;
+  int end_ = 0;  ///< of the layer's measurements
+};
+
 /// The median: the best of several runs is a bandwidth that a virtual machine has now and then.
-Result<double> bandwidth(const Probe& probe) {
+Result<double> bandwidth(const Probe& probe, Steps& steps) {
   std::vector<double> seen;
   for (int i = 0; i < kBandwidths; ++i) {
     const auto figures = run_probe(probe, ProbeRun{}, {"window", "1048576", "16", "8"});
     if (!figures) return figures.error();
     seen.push_back(figures->at("bandwidth_median"));
+    steps.advance();
   }
   std::ranges::nth_element(seen, seen.begin() + kBandwidths / 2);
   return seen[kBandwidths / 2];
 }
 
-Result<LayerCalibration> measure(const Probe& probe, std::vector<std::string>& notes) {
+Result<LayerCalibration> measure(const Probe& probe, std::vector<std::string>& notes,
+                                 Steps& steps) {
   LayerCalibration layer;
-  const auto bytes_per_s = bandwidth(probe);
+  const auto bytes_per_s = bandwidth(probe, steps);
   if (!bytes_per_s) return bytes_per_s.error();
   layer.bandwidth_bytes_per_s = *bytes_per_s;
   ProbeRun held{};
   held.request.latency.value = kAdded;
-  auto paired = run_paired(probe, held, {"latency", "8", "2000"}, {.runs = kPairs});
+  auto paired =
+      run_paired(probe, held, {"latency", "8", "2000"}, {.runs = kPairs}, [&] { steps.advance(); });
   if (!paired) return paired.error();
   keep_fastest_state(*paired);
   if (const std::string warning = warning_of_few(*paired); !warning.empty()) {
@@ -53,22 +77,29 @@ Result<LayerCalibration> measure(const Probe& probe, std::vector<std::string>& n
 
 }  // namespace
 
-Result<Calibrated> calibrate() {
+Result<Calibrated> calibrate(const CalibrationProgress& progress) {
+  constexpr int kPerProbe = kBandwidths + kPairs;
   Calibrated all;
+  std::vector<Probe> probes;
   for (const char* mpi : {"mpich", "openmpi"}) {
-    const auto probe = find_probe(mpi);
-    if (!probe) {
+    if (auto probe = find_probe(mpi)) {
+      probes.push_back(std::move(probe).value());
+    } else {
       all.notes.push_back(probe.error().message);
-      continue;
     }
-    auto layer = measure(*probe, all.notes);
-    if (!layer) {
-      all.notes.push_back(fmt::format("{}: {}", mpi, layer.error().message));
-      continue;
-    }
-    all.layers[std::string("ucx-") + mpi] = *layer;
   }
-  if (auto sockets = calibrate_sockets(); sockets) {
+  Steps steps(progress, static_cast<int>(probes.size()) * kPerProbe + kSocketRepetitions);
+  for (const Probe& probe : probes) {
+    const std::string layer = "ucx-" + probe.mpi;
+    steps.begin(layer, kPerProbe);
+    if (auto measured = measure(probe, all.notes, steps)) {
+      all.layers[layer] = *measured;
+    } else {
+      all.notes.push_back(fmt::format("{}: {}", probe.mpi, measured.error().message));
+    }
+  }
+  steps.begin(kSocketsLayer, kSocketRepetitions);
+  if (auto sockets = calibrate_sockets([&] { steps.advance(); })) {
     all.layers[kSocketsLayer] = *sockets;
   } else {
     all.notes.push_back(sockets.error().message);

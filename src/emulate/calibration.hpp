@@ -3,6 +3,7 @@
 // machine has a file of its own.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -46,13 +47,14 @@ class CalibrationFile {
   WholeFile file_;
 };
 
-/// Measures each layer found here: starts two ranks that exchange messages, for half a minute. A
-/// layer that is not installed is left out. `notes` says why, and which figures are uncertain, a
-/// line each.
 struct Calibrated {
   Calibration layers;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  ///< layers left out and why, uncertain figures; a line each
 };
-Result<Calibrated> calibrate();
+/// Called before the first measurement of `layer` and after each: `done` of `all` are over.
+using CalibrationProgress = std::function<void(const std::string& layer, int done, int all)>;
+/// Measures each layer found here: starts two ranks that exchange messages, for half a minute. A
+/// layer that is not installed is left out.
+Result<Calibrated> calibrate(const CalibrationProgress& progress);
 
 }  // namespace weft::emulate

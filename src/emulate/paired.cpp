@@ -40,7 +40,8 @@ bool agree(const Figures& a, const Figures& b) {
 }
 
 Result<PairedRuns> run_paired(const Probe& probe, const ProbeRun& how,
-                              const std::vector<std::string>& arguments, PairingLimits limits) {
+                              const std::vector<std::string>& arguments, PairingLimits limits,
+                              const std::function<void()>& on_pair) {
   PairedRuns paired;
   const auto is_enough = [&] { return static_cast<int>(paired.runs.size()) >= limits.runs; };
   auto before = run_probe(probe, ProbeRun{}, arguments);
@@ -54,6 +55,7 @@ Result<PairedRuns> run_paired(const Probe& probe, const ProbeRun& how,
       PairedRun run{.native = *before, .emulated = std::move(*emulated)};
       for (auto& [name, value] : run.native) value = (value + after->at(name)) / 2;
       paired.runs.push_back(std::move(run));
+      if (on_pair) on_pair();
     } else {
       ++paired.rejected;
     }

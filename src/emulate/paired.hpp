@@ -4,6 +4,7 @@
 // tells something only beside native runs of the same state.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,9 +37,10 @@ bool agree(const Figures& a, const Figures& b);
 
 /// Runs the probe with those arguments, natively and as `how` says in turns, until so many emulated
 /// runs lie between native ones that agree. Error (unavailable): no run does; otherwise those of
-/// run_probe.
+/// run_probe. Calls `on_pair` after each run that counts.
 Result<PairedRuns> run_paired(const Probe& probe, const ProbeRun& how,
-                              const std::vector<std::string>& arguments, PairingLimits limits);
+                              const std::vector<std::string>& arguments, PairingLimits limits,
+                              const std::function<void()>& on_pair = {});
 
 /// Drops the runs whose native latency is over twice the least of all: what holding a message costs
 /// depends on the processors' state, and one calibration is for one state.

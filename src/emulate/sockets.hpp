@@ -4,6 +4,7 @@
 // and wake-ups are in every message's way.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "emulate/calibration.hpp"
@@ -38,7 +39,9 @@ struct LinkMeasured {
 };
 Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_bandwidth);
 
-/// Measures the layer on this machine, for a few seconds.
-Result<LayerCalibration> calibrate_sockets();
+/// Measures the layer on this machine, for a few seconds. Calls `on_measured` after each of
+/// `kSocketRepetitions` measurements.
+inline constexpr int kSocketRepetitions = 5;
+Result<LayerCalibration> calibrate_sockets(const std::function<void()>& on_measured);
 
 }  // namespace weft::emulate

@@ -32,7 +32,6 @@ constexpr Seconds kLongestPingPong{0.5};
 constexpr Seconds kStreamed{0.3};
 constexpr std::size_t kMessage = 8;
 constexpr std::size_t kPiece = 1 << 16;
-constexpr int kSocketRepetitions = 5;
 
 Error failed(const char* what) {
   return {ErrorCode::io, fmt::format("sockets: {}: {}", what, std::strerror(errno))};
@@ -181,7 +180,7 @@ Result<LinkMeasured> measure_link(const testbed::LinkOptions& link, bool with_ba
       [&](const StopRequest&) { return measure(link, with_bandwidth); });
 }
 
-Result<LayerCalibration> calibrate_sockets() {
+Result<LayerCalibration> calibrate_sockets(const std::function<void()>& on_measured) {
   LayerCalibration layer;
   // Nothing is subtracted for holding: it adds less than a disturbance of this measurement.
   layer.overhead_ns = 0;
@@ -193,6 +192,7 @@ Result<LayerCalibration> calibrate_sockets() {
         is_first ? native->one_way_ns : std::min(layer.latency_ns, native->one_way_ns);
     layer.bandwidth_bytes_per_s =
         std::max(layer.bandwidth_bytes_per_s, native->bandwidth_bytes_per_s);
+    on_measured();
   }
   return layer;
 }

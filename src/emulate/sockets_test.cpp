@@ -51,6 +51,22 @@ class emulated_sockets : public ::testing::Test {
   }
 };
 
+TEST_F(emulated_sockets, calibration_counts_its_measurements_up_to_their_total) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nowhere", 1);  // no mpirun: the sockets alone
+  std::vector<int> counts;
+  int total = 0;
+  const auto calibrated = calibrate([&](const std::string& layer, int done, int all) {
+    EXPECT_EQ(layer, kSocketsLayer);
+    counts.push_back(done);
+    total = all;
+  });
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(calibrated) << calibrated.error().message;
+  EXPECT_EQ(counts, (std::vector{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(total, 5);
+}
+
 TEST_F(emulated_sockets, memcached_answers_right_and_no_sooner_than_the_link_lets_it) {
   EmulationRequest request = memcached(kClient);
   request.latency.value = kLatency;

@@ -37,6 +37,9 @@ code=0
 (cd "$dir" && "$weft" emulate --latency +1ms --json - -- mpirun.mpich -n 2 "$probe" latency 8 20) \
   >"$dir/out" 2>"$dir/err" || fail "--json -: $(cat "$dir/err")"
 grep -q '"ranks_interposed": 2' "$dir/out" || fail "--json - does not print the record: $(cat "$dir/out")"
+for asked in '"latency": "+1ms"' '"bandwidth": "100%"'; do
+  grep -qF "$asked" "$dir/out" || fail "without a calibration the record lacks $asked: $(cat "$dir/out")"
+done
 [[ ! -e $dir/- ]] || fail "--json - writes a file"
 code=0
 "$weft" sweep --json "$dir" -- touch "$dir/ran" 2>"$dir/err" || code=$?
