@@ -58,7 +58,7 @@ qos:          base core jobs sim trace/replay
 qos/live:     base core fabric jobs process qos runtime sim testbed
 trace/events: base core
 trace/goal:   base trace/events
-trace/otf2:   trace/events
+trace/otf2:   base trace/events
 trace/record: base trace/events trace/otf2
 trace/replay: base core sim trace/events trace/goal trace/otf2
 stream/shm:   base wire runtime/memory stream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/whole_file.hpp"
+#include "base/system_error.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,13 +34,6 @@ int open_unnamed(const std::string& path) {
 
 }  // namespace
 
-Error file_error(const std::string& path, const char* doing, int number) {
-  ErrorCode code = ErrorCode::io;
-  if (number == ENOENT || number == ENOTDIR) code = ErrorCode::not_found;
-  if (number == ENOSPC || number == EDQUOT) code = ErrorCode::exhausted;
-  return Error{code, fmt::format("{}: cannot {}: {}", path, doing, std::strerror(number))};
-}
-
 Result<WholeFile> WholeFile::create(std::string path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
@@ -50,7 +44,7 @@ Result<WholeFile> WholeFile::create(std::string path) {
   int fd = open_unnamed(path);
   const bool is_named = fd < 0;
   if (is_named) fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) return file_error(path, "create", errno);
+  if (fd < 0) return system_error("create", path, errno);
   return WholeFile(std::move(path), std::move(temporary), is_named, fd);
 }
 
@@ -82,7 +76,7 @@ Result<void> WholeFile::flush() {
     const ssize_t written = ::write(descriptor_, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      state_ = file_error(path_, "write", errno);
+      state_ = system_error("write", path_, errno);
     } else {
       text.remove_prefix(static_cast<std::size_t>(written));
     }
@@ -99,17 +93,17 @@ Result<void> WholeFile::write(std::string_view text) {
 
 Result<void> WholeFile::commit() {
   if (auto written = flush(); !written) return written;
-  if (::fsync(descriptor_) != 0) return file_error(path_, "write", errno);
+  if (::fsync(descriptor_) != 0) return system_error("write", path_, errno);
   if (!is_named_) {
     ::unlink(temporary_.c_str());  // of a process that was killed just here and had this number
     const std::string unnamed = path_of(descriptor_);
     if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) != 0) {
-      return file_error(path_, "create", errno);
+      return system_error("create", path_, errno);
     }
     is_named_ = true;
   }
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return file_error(path_, "replace", errno);
+    return system_error("replace", path_, errno);
   }
   ::close(std::exchange(descriptor_, -1));
   return {};

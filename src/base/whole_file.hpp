@@ -10,9 +10,6 @@
 
 namespace weft {
 
-/// errno of a failed system call as an Error that names the file: "PATH: cannot write: …".
-Error file_error(const std::string& path, const char* doing, int number);
-
 /// One thread. Destroying it before `commit` leaves nothing behind, and neither does a process that
 /// is killed, where the file system has files without a name (O_TMPFILE: ext4, xfs, btrfs, tmpfs).
 /// Elsewhere such a process leaves PATH.PID.partial.

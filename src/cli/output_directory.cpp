@@ -7,12 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "base/system_error.hpp"
 
 namespace weft::cli {
 namespace {
@@ -55,9 +56,7 @@ void add_force_option(CLI::App& command, bool& force, const char* group) {
 }
 
 Error of_option(const char* option, const Error& error) {
-  const char* const fix =
-      error.code == ErrorCode::not_found ? "; name a directory that is there" : "";
-  return {error.code, fmt::format("{}: {}{}", option, error.message, fix)};
+  return {error.code, fmt::format("{}: {}", option, error.message)};
 }
 
 Result<std::optional<WholeFile>> create_record(const std::string& path, const char* option) {
@@ -85,8 +84,8 @@ Result<void> prepare_directory(const std::string& directory, bool force, std::st
     error.assign(errno, std::generic_category());
   }
   if (error) {
-    return Error{ErrorCode::io, fmt::format("{}: {}: cannot write in this directory: {}", option,
-                                            directory, std::strerror(error.value()))};
+    const Error refused = system_error("write in", directory, error.value());
+    return Error{ErrorCode::io, fmt::format("{}: {}", option, refused.message)};
   }
   return refuse_foreign_files(directory, force, option);
 }

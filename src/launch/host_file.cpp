@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "base/number_text.hpp"
+#include "base/system_error.hpp"
 
 namespace weft {
 namespace {
@@ -78,20 +76,9 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view text, const std:
 }
 
 Result<std::vector<HostSlots>> read_host_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(largest_file + 1, '\0');
-  if (in) in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) {
-    return Error{ErrorCode::not_found, fmt::format("--hosts: {}: {}; name a file with a line for "
-                                                   "each host",
-                                                   path, std::strerror(errno))};
-  }
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > largest_file) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--hosts: {}: is larger than 1 MiB", path)};
-  }
-  return parse_host_file(text, path);
+  const auto text = read_text_file(path, largest_file);
+  if (!text) return Error{text.error().code, "--hosts: " + text.error().message};
+  return parse_host_file(*text, path);
 }
 
 }  // namespace weft

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/crc32c.hpp"
+#include "base/system_error.hpp"
 #include "base/whole_file.hpp"
 #include "qos/window.hpp"
 
@@ -102,9 +101,9 @@ Result<void> Track::load() {
   const std::string file = path();
   std::error_code error;
   if (file.empty() || !std::filesystem::exists(file, error)) return {};
-  std::ifstream in(file, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  auto kept = windows_of(text, fingerprint());
+  const auto text = read_text_file(file);
+  if (!text) return text.error();
+  auto kept = windows_of(*text, fingerprint());
   if (!kept && options_.replaces) return {};
   if (!kept) {
     return Error{kept.error().code, fmt::format("--out: {}: {}; name another directory, or begin "

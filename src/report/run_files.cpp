@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/system_error.hpp"
 #include "base/whole_file.hpp"
 #include "report/files.hpp"
 #include "report/run_record.hpp"
@@ -29,11 +30,12 @@ std::string in_directory(const std::string& dir, const char* name) {
 
 Result<std::string> read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return file_error(path, "read", errno);
+  if (file.get() < 0) return system_error("read", path, errno);
   struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return file_error(path, "read", errno);
+  if (::fstat(file.get(), &about) != 0) return system_error("read", path, errno);
   if (!S_ISREG(about.st_mode)) {
-    return Error{ErrorCode::invalid_argument, fmt::format("{}: not an ordinary file", path)};
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: not an ordinary file; name another directory", path)};
   }
   if (static_cast<std::uint64_t>(about.st_size) > largest_file) {
     return Error{ErrorCode::corrupt,
@@ -45,7 +47,7 @@ Result<std::string> read_file(const std::string& path) {
   while (filled < text.size()) {
     const ssize_t n = ::read(file.get(), text.data() + filled, text.size() - filled);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return file_error(path, "read", errno);
+    if (n < 0) return system_error("read", path, errno);
     if (n == 0) break;
     filled += static_cast<std::size_t>(n);
   }
@@ -56,7 +58,7 @@ Result<std::string> read_file(const std::string& path) {
 Result<void> make_directory(const std::string& dir) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
-  if (error) return file_error(dir, "make this directory", error.value());
+  if (error) return system_error("make the directory", dir, error.value());
   return {};
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/check.hpp"
 #include "base/crc32c.hpp"
+#include "base/system_error.hpp"
 #include "base/whole_file.hpp"
 #include "spmd/agreement.hpp"
 #include "spmd/checkpoint_image.hpp"
@@ -54,11 +55,11 @@ std::vector<std::uint64_t> steps_in(const std::string& directory, Rank rank,
 
 Result<Image> read_whole(const std::string& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in) return file_error(path, "read", errno);
+  if (!in) return system_error("read", path, errno);
   Image image(static_cast<std::size_t>(in.tellg()));
   in.seekg(0);
   in.read(reinterpret_cast<char*>(image.data()), static_cast<std::streamsize>(image.size()));
-  if (!in) return file_error(path, "read", errno);
+  if (!in) return system_error("read", path, errno);
   return image;
 }
 
@@ -82,7 +83,7 @@ class CheckpointFile {
  public:
   static Result<CheckpointFile> open(const std::string& path) {
     std::FILE* const file = std::fopen(path.c_str(), "rb");
-    if (file == nullptr) return file_error(path, "read", errno);
+    if (file == nullptr) return system_error("read", path, errno);
     return CheckpointFile(path, file);
   }
   Result<void> read(std::span<std::byte> into) {
@@ -193,7 +194,7 @@ Result<void> Checkpoint::save(const std::string& directory, std::uint64_t step) 
         });
     return written.ok() ? file->commit() : std::move(written);
   };
-  // The one before can be resumed from by all, or it is no reason to forget anything.
+  // The one before can be gone_on from by all, or it is no reason to forget anything.
   const Result<void> own = state_->stored.ok() ? write_file() : state_->stored;
   if (auto all = agree(state_->group, own); !all.ok()) return all;
   const std::vector<std::uint64_t> steps = steps_in(directory, rank);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/system_error.hpp"
 #include "base/units.hpp"
 #include "base/whole_file.hpp"
 #include "emulate/run.hpp"
@@ -31,14 +32,6 @@ constexpr const char* question_name = "question.json";
 
 std::string runs_name(const SweepShare& share) {
   return share.is_all() ? "runs.jsonl" : fmt::format("runs-{}-of-{}.jsonl", share.task, share.of);
-}
-
-Result<std::string> read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return file_error(path, "read", errno);
-  return text.str();
 }
 
 std::string to_line(const SweepRun& run) {
@@ -105,7 +98,7 @@ Result<SweepRun> from_line(std::string_view line) {
 }
 
 Result<std::vector<SweepRun>> read_runs(const fs::path& path) {
-  auto text = read_whole(path.string());
+  auto text = read_text_file(path.string());
   if (!text) return std::move(text).error();
   std::vector<SweepRun> runs;
   std::size_t number = 0;
@@ -158,13 +151,13 @@ Result<void> agree_on_question(const std::string& directory, const SweepQuestion
 
 /// Removes an incomplete last line, which a crash leaves, so that the next line is a new one.
 Result<void> end_at_line(const std::string& path, int descriptor) {
-  const auto text = read_whole(path);
+  const auto text = read_text_file(path);
   if (!text) return text.error();
   const std::size_t end = text->rfind('\n');
   const std::size_t whole = end == std::string::npos ? 0 : end + 1;
   if (whole == text->size()) return {};
   if (::ftruncate(descriptor, static_cast<off_t>(whole)) != 0) {
-    return file_error(path, "write", errno);
+    return system_error("write", path, errno);
   }
   return {};
 }
@@ -222,7 +215,7 @@ Result<SweepQuestion> SweepLedger::question_of(const std::string& directory) {
         ErrorCode::not_found,
         fmt::format("--resume: {} has no question.json: no sweep was begun there", directory)};
   }
-  const auto text = read_whole(path);
+  const auto text = read_text_file(path);
   if (!text) return text.error();
   auto question = question_from_json(*text);
   if (question) return question;
@@ -253,13 +246,13 @@ Result<SweepLedger> SweepLedger::open(const std::string& directory, const SweepQ
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    const Error failed = file_error(directory, "make this directory", error.value());
+    const Error failed = system_error("make the directory", directory, error.value());
     return Error{failed.code, fmt::format("--resume: {}; name another one", failed.message)};
   }
   if (auto good = agree_on_question(directory, question); !good) return good.error();
   const std::string path = (fs::path(directory) / runs_name(share)).string();
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor < 0) return file_error(path, "write", errno);
+  if (descriptor < 0) return system_error("write", path, errno);
   SweepLedger ledger(path, descriptor);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     return Error{
@@ -293,7 +286,7 @@ Result<void> SweepLedger::add(const SweepRun& run) {
   // One write, at the end of the file: a line is there whole or was cut at its end.
   const ssize_t written = ::write(descriptor_, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {
-    return file_error(path_, "write", written < 0 ? errno : ENOSPC);
+    return system_error("write", path_, written < 0 ? errno : ENOSPC);
   }
   return {};
 }

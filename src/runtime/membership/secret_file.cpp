@@ -15,7 +15,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/whole_file.hpp"
+#include "base/system_error.hpp"
 
 namespace weft {
 namespace {
@@ -31,7 +31,7 @@ Result<std::string> read_all(int file, const std::string& path) {
   while (used < bytes.size()) {
     const ssize_t n = ::read(file, bytes.data() + used, bytes.size() - used);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return wrong(path, std::strerror(errno));
+    if (n < 0) return system_error("read", path, errno);
     if (n == 0) break;
     used += static_cast<std::size_t>(n);
   }
@@ -42,6 +42,7 @@ Result<std::string> read_all(int file, const std::string& path) {
 Result<std::string> read_secret(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
+    if (errno != ENOENT) return system_error("open", path, errno);
     return Error{ErrorCode::not_found, fmt::format("{}: {}; make one with: (umask 077; head -c 32 "
                                                    "/dev/urandom | base64 > {})",
                                                    path, std::strerror(errno), path)};
@@ -81,7 +82,7 @@ Result<void> make_secret(const std::filesystem::path& folder, const std::string&
   std::filesystem::create_directories(folder, failed);
   std::string temporary = path + ".XXXXXX";
   const int file = ::mkostemp(temporary.data(), O_CLOEXEC);  // mode 0600
-  if (file < 0) return file_error(path, "cannot make", errno);
+  if (file < 0) return system_error("write", path, errno);
   std::array<std::uint8_t, 32> bytes{};
   bool good = ::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
   std::string text;
@@ -93,7 +94,7 @@ Result<void> make_secret(const std::filesystem::path& folder, const std::string&
   const int number = errno;
   ::close(file);
   ::unlink(temporary.c_str());
-  if (!good) return file_error(path, "cannot make", number);
+  if (!good) return system_error("write", path, number);
   return {};
 }
 

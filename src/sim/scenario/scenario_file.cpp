@@ -5,11 +5,8 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <span>
@@ -18,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/system_error.hpp"
 #include "sim/scenario/toml_section.hpp"
 #include "sim/topology/options.hpp"
 #include "wire/capture/infiniband.hpp"
@@ -25,7 +23,7 @@
 namespace weft::sim {
 namespace {
 
-constexpr std::uintmax_t largest_file = 1u << 20;
+constexpr std::size_t largest_file = 1u << 20;
 constexpr std::size_t most_traffics = 64;
 constexpr std::size_t most_faults = 10'000;
 constexpr std::size_t most_jobs = 64;
@@ -541,24 +539,9 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
 }
 
 Result<Scenario> read_scenario(const std::string& path, std::span<const std::string> settings) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return Error{ErrorCode::not_found, fmt::format("scenario '{}': {}; name a TOML file", path,
-                                                   error ? error.message() : "that is not a file")};
-  }
-  if (const auto size = std::filesystem::file_size(path, error); error || size > largest_file) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("scenario '{}': {}", path,
-                    error ? error.message() : "it has more than 1 MiB; use a smaller one")};
-  }
-  std::ifstream in(path, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) {
-    return Error{ErrorCode::io,
-                 fmt::format("scenario '{}': cannot be read: {}", path, std::strerror(errno))};
-  }
-  return parse_scenario(text, path, settings);
+  const auto text = read_text_file(path, largest_file);
+  if (!text) return Error{text.error().code, "scenario: " + text.error().message};
+  return parse_scenario(*text, path, settings);
 }
 
 }  // namespace weft::sim

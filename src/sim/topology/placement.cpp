@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <numeric>
+#include <sstream>
 #include <unordered_map>
 
 #include "base/number_text.hpp"
 #include "base/rng.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::sim {
 namespace {
@@ -61,8 +62,9 @@ std::string_view content(std::string_view line) {
 
 Result<Hosts> hosts_from_file(const std::string& path, const Topology& topology,
                               std::span<const std::uint32_t> free, std::uint32_t count) {
-  std::ifstream in(path);
-  if (!in) return invalid("placement 'file:{}': cannot be read; name a file", path);
+  const auto text = read_text_file(path);
+  if (!text) return Error{text.error().code, "placement: " + text.error().message};
+  std::istringstream in(*text);
   std::unordered_map<std::string, std::uint32_t> by_label;
   for (std::uint32_t h = 0; h < topology.hosts(); ++h) {
     by_label.emplace(topology.label(topology.host(h)), h);

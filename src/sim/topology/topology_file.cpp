@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-
+#include "base/system_error.hpp"
 #include "sim/topology/line_cursor.hpp"
 
 namespace weft::sim {
 namespace {
 
-constexpr std::uintmax_t largest_file = 64u << 20;
+constexpr std::size_t largest_file = 64u << 20;
 
 enum class Format : std::uint8_t { toml, ibnetdiscover, opensm };
 
@@ -52,24 +48,9 @@ Result<Topology> parse_topology_file(std::string_view text, const std::string& f
 }
 
 Result<Topology> read_topology_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return Error{ErrorCode::not_found, fmt::format("topology 'file:{}': {}; name a file", path,
-                                                   error ? error.message() : "that is not a file")};
-  }
-  if (const auto size = std::filesystem::file_size(path, error); error || size > largest_file) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("topology 'file:{}': {}", path,
-                    error ? error.message() : "it has more than 64 MiB; use a smaller one")};
-  }
-  std::ifstream in(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in) {
-    return Error{ErrorCode::io,
-                 fmt::format("topology 'file:{}': cannot be read: {}", path, std::strerror(errno))};
-  }
-  return parse_topology_file(text, path);
+  const auto text = read_text_file(path, largest_file);
+  if (!text) return Error{text.error().code, "topology: " + text.error().message};
+  return parse_topology_file(*text, path);
 }
 
 }  // namespace weft::sim

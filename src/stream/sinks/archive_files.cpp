@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/system_error.hpp"
 #include "stream/sinks/sink_files.hpp"
 #include "wire/archive/byte_output.hpp"
 #include "wire/archive/recover.hpp"
-#include "wire/archive/system_error.hpp"
 
 namespace weft {
 
@@ -62,7 +62,7 @@ Result<std::string> ArchiveFiles::set_aside(const std::string& name) const {
   if (!unfinished_file && !is_of_run(name, older_)) return std::string();
   const std::string& from = unfinished_file ? *unfinished_file : name;
   if (std::rename(from.c_str(), to.c_str()) == 0) return to;
-  return wire::system_error("write", name, errno);
+  return system_error("write", name, errno);
 }
 
 void ArchiveFiles::forget_unfinished(const std::string& name) const {

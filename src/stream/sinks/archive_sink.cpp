@@ -7,10 +7,10 @@
 #include <cerrno>
 
 #include "base/log.hpp"
+#include "base/system_error.hpp"
 #include "stream/sinks/archive_files.hpp"
 #include "stream/sinks/counting.hpp"
 #include "wire/archive/reader.hpp"
-#include "wire/archive/system_error.hpp"
 #include "wire/archive/writer.hpp"
 
 namespace weft {
@@ -138,7 +138,7 @@ class ArchiveSink final : public Sink {
       if (auto written = writer_->write(reader->timeslice()); !written) return written;
     }
     if (auto flushed = writer_->flush(); !flushed) return flushed;
-    if (::unlink(earlier.c_str()) != 0) return wire::system_error("remove", earlier, errno);
+    if (::unlink(earlier.c_str()) != 0) return system_error("remove", earlier, errno);
     return {};
   }
 

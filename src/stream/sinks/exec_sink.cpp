@@ -13,8 +13,9 @@
 #include <mutex>
 
 #include "base/check.hpp"
+#include "base/mpi_launcher.hpp"
+#include "base/system_error.hpp"
 #include "stream/sinks/counting.hpp"
-#include "wire/archive/system_error.hpp"
 #include "wire/archive/writer.hpp"
 
 extern char** environ;
@@ -100,14 +101,13 @@ class ExecSink final : public Sink {
     count_timeslice(summary_, timeslice);
     const WithoutSigpipe guard;
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-      return wire::system_error("make a pipe for", command_[0], errno);
+    if (pipe2(ends, O_CLOEXEC) != 0) return system_error("make a pipe for", command_[0], errno);
     const int problem = start(timeslice, ends[0]);
     close(ends[0]);
     if (problem != 0) {
       close(ends[1]);
       if (problem == ECANCELED) return cancelled();
-      return wire::system_error("run", command_[0], problem);
+      return system_error("run", command_[0], problem);
     }
     // A program that stops reading early has seen enough: not an error.
     auto writer = wire::ArchiveWriter::create(
@@ -154,7 +154,7 @@ class ExecSink final : public Sink {
     int status = 0;
     const pid_t reaped = waitpid(std::exchange(child_, 0), &status, 0);
     if (interrupted_) return cancelled();
-    if (reaped < 0) return wire::system_error("wait for", command_[0], errno);
+    if (reaped < 0) return system_error("wait for", command_[0], errno);
     if (status != 0) {
       count_error(summary_, fmt::format("timeslice {}: '{}' {}", timeslice.index.value(),
                                         command_[0], describe_end(status)));
@@ -171,19 +171,6 @@ class ExecSink final : public Sink {
   pid_t child_ = 0;
   bool interrupted_ = false;
 };
-
-/// Returns whether posix_spawnp would find the program.
-bool program_exists(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0;
-  const char* const path = getenv("PATH");
-  std::string_view left = path ? path : "/bin:/usr/bin";
-  while (!left.empty()) {
-    const std::size_t end = std::min(left.find(':'), left.size());
-    if (access(fmt::format("{}/{}", left.substr(0, end), program).c_str(), X_OK) == 0) return true;
-    left.remove_prefix(std::min(end + 1, left.size()));
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -225,9 +212,10 @@ Result<std::unique_ptr<Sink>> make_exec_sink(std::string_view command, const Sin
                  fmt::format("'exec:{}': {}", command,
                              words ? "the program is missing" : words.error().message)};
   }
-  if (!program_exists(words->front())) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("'exec:{}': no program '{}'", command, words->front())};
+  // As posix_spawnp looks for it.
+  if (::access(find_program(words->front()).c_str(), X_OK) != 0) {
+    const Error refused = system_error("run", words->front(), errno);
+    return Error{refused.code, fmt::format("'exec:{}': {}", command, refused.message)};
   }
   return std::unique_ptr<Sink>(std::make_unique<ExecSink>(std::move(*words), place));
 }

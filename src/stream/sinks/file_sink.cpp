@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/system_error.hpp"
 #include "stream/sinks/counting.hpp"
 #include "stream/sinks/sink_files.hpp"
 #include "stream/sources/pattern.hpp"
@@ -18,12 +19,9 @@
 #include "wire/archive/byte_output.hpp"
 #include "wire/archive/component.hpp"
 #include "wire/archive/existing.hpp"
-#include "wire/archive/system_error.hpp"
 
 namespace weft {
 namespace {
-
-using wire::system_error;
 
 /// A file that several processes write at the same time, as PATH.part-RUN until all of them are
 /// done, so that two runs never write the same. While one of them has it open, it holds a shared

@@ -51,7 +51,7 @@ TEST(open_sink, names_what_is_wrong) {
   EXPECT_THAT(open_error("file:/dev/null/x"), HasSubstr("cannot write '/dev/null/x'"));
   EXPECT_THAT(open_error("exec:"), HasSubstr("program is missing"));
   EXPECT_THAT(open_error("exec:'x"), HasSubstr("quote ' is not closed"));
-  EXPECT_THAT(open_error("exec:/dev/null/program -x"), HasSubstr("no program '/dev/null/pr"));
+  EXPECT_THAT(open_error("exec:/dev/null/program -x"), HasSubstr("cannot run '/dev/null/pr"));
 }
 
 TEST(open_sinks, say_that_they_block_when_one_of_them_does) {

@@ -72,8 +72,8 @@ SourceState FeedSource::wait() const {
 
 Error FeedSource::too_large(std::uint64_t size, std::size_t capacity) const {
   return {ErrorCode::invalid_argument,
-          fmt::format("'{}': microslice {} of {} does not fit the input's buffer, which takes {} "
-                      "at most; use smaller microslices or a larger buffer",
+          fmt::format("--source '{}': microslice {} of {} does not fit the input's buffer, which "
+                      "takes {} at most; use smaller microslices, or raise --input-buffer",
                       name_, number_, to_text(ByteCount(size)), to_text(ByteCount(capacity)))};
 }
 

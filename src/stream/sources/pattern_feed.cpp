@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/crc32c.hpp"
 #include "base/rng.hpp"
+#include "base/system_error.hpp"
 #include "base/units.hpp"
 #include "stream/sources/pattern.hpp"
 
@@ -106,13 +107,12 @@ class PatternFeed final : public MicrosliceFeed {
 
 /// One size per line, units as on the command line; '#' starts a comment.
 Result<std::vector<std::uint64_t>> read_sizes(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("cannot read the sizes in '{}'; sizes is constant, uniform, poisson "
-                             "or a file",
-                             path)};
+  const auto text = read_text_file(path);
+  if (!text) {
+    return Error{text.error().code, fmt::format("{}; sizes is constant, uniform, poisson or a file",
+                                                text.error().message)};
   }
+  std::istringstream file(*text);
   std::vector<std::uint64_t> sizes;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -151,7 +151,9 @@ Result<void> read_size_keys(const Uri& uri, const SourcePlace& place, Settings& 
   } else if (sizes != "constant") {
     settings.sizes = Sizes::file;
     auto read = read_sizes(expand_placeholders(sizes, {{'i', std::to_string(place.input)}}));
-    if (!read) return uri.key_error("sizes", read.error().message);
+    if (!read) {
+      return Error{read.error().code, uri.key_error("sizes", read.error().message).message};
+    }
     settings.file_sizes = std::move(*read);
   }
   return {};

@@ -12,11 +12,10 @@
 #include <filesystem>
 
 #include "base/check.hpp"
-#include "wire/archive/system_error.hpp"
+#include "base/system_error.hpp"
 
 namespace weft {
 
-using wire::system_error;
 namespace fs = std::filesystem;
 
 std::uint64_t PieceGrid::size(std::uint64_t total, std::uint64_t sequence,

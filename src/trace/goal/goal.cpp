@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "base/number_text.hpp"
-#include "base/whole_file.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::trace {
 namespace {
@@ -135,10 +132,12 @@ class Parser {
     const std::uint32_t line = now_.line;
     std::uint32_t ranks = 0;
     if (now_.text != "num_ranks") {
-      return fail(line, fmt::format("{} stands at the beginning of what should be GOAL text: write "
-                                    "'num_ranks' there, or name another file: a GOAL text, or the "
-                                    "anchor file of an OTF2 archive, which ends with .otf2",
-                                    shown(now_.text)));
+      fail(line, fmt::format("{} stands at the beginning of what should be GOAL text: write "
+                             "'num_ranks' there, or name another file: a GOAL text, or the "
+                             "anchor file of an OTF2 archive, which ends with .otf2",
+                             shown(now_.text)));
+      error_->code = ErrorCode::invalid_argument;  // a file of another kind
+      return false;
     }
     advance();
     if (!read_number(ranks, "number of ranks")) return false;
@@ -327,21 +326,9 @@ Result<GoalTrace> parse_goal(std::string_view text, const std::string& file) {
 }
 
 Result<GoalTrace> read_goal(const std::string& path) {
-  std::error_code none;
-  const auto status = std::filesystem::status(path, none);
-  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("{}: {}; name a GOAL text, or the anchor file of an OTF2 archive, "
-                    "which ends with .otf2",
-                    path,
-                    std::filesystem::exists(status) ? "is a directory" : "there is no such file")};
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return file_error(path, "read", errno);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (in.bad()) return file_error(path, "read", errno);
-  return parse_goal(text, path);
+  const auto text = read_text_file(path);
+  if (!text) return text.error();
+  return parse_goal(*text, path);
 }
 
 }  // namespace weft::trace

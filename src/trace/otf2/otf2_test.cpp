@@ -163,8 +163,7 @@ TEST_F(otf2, tells_a_file_that_is_missing_from_one_that_is_no_archive) {
   ASSERT_FALSE(stream.ok());
   EXPECT_EQ(stream.error().code, ErrorCode::not_found);
   EXPECT_EQ(stream.error().message,
-            "/no/such.otf2: there is no such file; name an archive's anchor file, such as "
-            "out/traces.otf2");
+            "cannot open '/no/such.otf2': No such file or directory; name one that is there");
 }
 
 TEST_F(otf2, does_not_write_over_an_archive) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <otf2/otf2.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <deque>
-#include <filesystem>
 #include <utility>
 
+#include "base/system_error.hpp"
 #include "trace/otf2/definitions.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 
@@ -230,18 +232,12 @@ class Stream final : public EventStream {
 }  // namespace
 
 Result<std::unique_ptr<EventStream>> open_otf2(const std::string& path, std::size_t look_ahead) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: there is no such file; name an archive's anchor file, such as "
-                             "out/traces.otf2",
-                             path)};
-  }
+  if (::access(path.c_str(), R_OK) != 0) return system_error("open", path, errno);
   say_errors_once();
   OTF2_Reader* reader = OTF2_Reader_Open(path.c_str());
   if (reader == nullptr) {
     return Error{
-        ErrorCode::corrupt,
+        ErrorCode::invalid_argument,
         fmt::format("{}: no OTF2 archive; name its anchor file, such as out/traces.otf2", path)};
   }
   auto stream = std::make_unique<Stream>(reader, path);

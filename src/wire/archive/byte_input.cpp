@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "wire/archive/system_error.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::wire {
 namespace {

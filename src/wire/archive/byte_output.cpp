@@ -9,7 +9,7 @@
 #include <zstd.h>
 
 #include "base/check.hpp"
-#include "wire/archive/system_error.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::wire {
 namespace {

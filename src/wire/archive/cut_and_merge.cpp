@@ -161,9 +161,10 @@ Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& ou
     if (!more) return more.error();
     if (!*more) {
       return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' has {} items; there is no item {}", in, reader.items(), from)};
+                   fmt::format("--from {}: '{}' has {} items, counted from 0; name one of them",
+                               from, in, reader.items())};
     }
-    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
+    if (auto told = inputs->tell(progress); !told) return std::move(told).error();
   }
   for (std::uint64_t n = 0;; ++n) {
     const auto more = n < count ? reader.next() : Result<bool>(false);
@@ -176,7 +177,7 @@ Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& ou
     }
     if (!*more) break;
     if (auto copied = copy_item(reader, *writer); !copied) return std::move(copied).error();
-    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
+    if (auto told = inputs->tell(progress); !told) return std::move(told).error();
   }
   if (auto finished = writer->finish(); !finished) return std::move(finished).error();
   return writer->items();
@@ -207,7 +208,7 @@ Result<MergeResult> merge_archives(std::span<const std::string> paths, const Arc
     previous = index;
     ++result.items;
     if (auto copied = copy_item(reader, **writer); !copied) return std::move(copied).error();
-    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
+    if (auto told = inputs->tell(progress); !told) return std::move(told).error();
     const auto more = reader.next();
     if (!more) return more.error();
     if (!*more) heads.erase(lowest);
@@ -245,7 +246,7 @@ Result<MergeResult> merge_components(std::span<const std::string> paths, const A
       if (row->complete) duration = current.start_time() - before.start_time();
       if (auto w = before.write(**writer, duration); !w) return std::move(w).error();
     }
-    if (auto go_on = inputs->tell(progress); !go_on) return std::move(go_on).error();
+    if (auto told = inputs->tell(progress); !told) return std::move(told).error();
     if (row->complete) continue;
     result.left_over = row->taken;
     break;

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "wire/archive/system_error.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::wire {
 

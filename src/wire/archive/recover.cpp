@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/system_error.hpp"
 #include "wire/archive/byte_output.hpp"
 #include "wire/archive/reader.hpp"
-#include "wire/archive/system_error.hpp"
 #include "wire/archive/zstd_blocks.hpp"
 
 namespace weft::wire {

@@ -116,7 +116,7 @@ TEST_F(archive_tools, cuts_items_out_of_the_middle) {
   EXPECT_EQ(*cut_archive(path, out("out"), 5, 3), 0u);
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre());
   EXPECT_THAT(cut_archive(path, out("out2"), 6, 1).error().message,
-              HasSubstr("has 5 items; there is no item 6"));
+              HasSubstr("--from 6: '" + path + "' has 5 items, counted from 0; name one"));
   EXPECT_EQ(*cut_archive(make_golden("timeslices.tsa"), out("out"), 1, 1), 1u);
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre(6));
 }

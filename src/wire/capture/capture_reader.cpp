@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "wire/archive/system_error.hpp"
+#include "base/system_error.hpp"
 #include "wire/capture/big_endian.hpp"
 
 namespace weft::wire {
@@ -200,7 +200,7 @@ Result<void> CaptureReader::recognise(const std::string& name) {
   const bool readable = fill(4);
   if (!readable && failure_ != 0) return system_error("read", name, failure_);
   if (end_ == 0) {
-    return Error{ErrorCode::corrupt,
+    return Error{ErrorCode::invalid_argument,
                  fmt::format("'{}' is empty: the capture has not been written, or not to the disk "
                              "yet",
                              name)};
@@ -222,7 +222,7 @@ Result<void> CaptureReader::recognise(const std::string& name) {
   }
   fill(16);
   if (const char* const is = foreign_format(Bytes(buffer_).first(end_))) {
-    return Error{ErrorCode::corrupt, fmt::format("'{}' is {}", name, is)};
+    return Error{ErrorCode::invalid_argument, fmt::format("'{}' is {}", name, is)};
   }
   if (looks_like_erf()) {
     format_ = Format::erf;
@@ -230,7 +230,7 @@ Result<void> CaptureReader::recognise(const std::string& name) {
     return {};
   }
   return Error{
-      ErrorCode::corrupt,
+      ErrorCode::invalid_argument,
       fmt::format("'{}' is no packet capture: it begins neither as pcap, nor as pcapng, nor "
                   "as ERF does; name a file that tcpdump, Wireshark or ibdump wrote",
                   name)};
