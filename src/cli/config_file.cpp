@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.hpp"
 #include "cli/suggest.hpp"
 
 namespace weft::cli {

@@ -7,15 +7,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <string_view>
-#include <system_error>
+
+#include "base/nearest.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::cli {
 namespace {
 
-constexpr std::uintmax_t largest_file = 1u << 20;
+constexpr std::size_t largest_file = 1u << 20;
 constexpr std::size_t most_references = 10'000;
 constexpr std::array<std::string_view, 3> bounds{"at least", "at most", "about"};
 
@@ -63,8 +64,7 @@ class ReferenceTable {
                                                     "bound",    "value",  "source"};
     for (const auto& [key, node] : table_) {
       if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-        refuse(node, fmt::format("unknown key '{}'; a reference has {}", key.str(),
-                                 fmt::join(known, ", ")));
+        refuse(node, unknown_key(key.str(), "a reference", known));
       }
     }
   }
@@ -128,17 +128,10 @@ std::vector<report::Reference> references_of(const std::string& path, const toml
 }  // namespace
 
 Result<std::vector<report::Reference>> read_references(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return Error{ErrorCode::not_found, fmt::format("{}: {}; name a TOML file", path,
-                                                   error ? error.message() : "that is not a file")};
-  }
-  if (const auto size = std::filesystem::file_size(path, error); error || size > largest_file) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: {}", path, error ? error.message() : "it has more than 1 MiB")};
-  }
+  const auto text = read_text_file(path, largest_file);
+  if (!text) return text.error();
   try {
-    return references_of(path, toml::parse_file(path));
+    return references_of(path, toml::parse(*text, path));
   } catch (const toml::parse_error& parse_error) {
     std::string what(parse_error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');

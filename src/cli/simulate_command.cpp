@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "base/nearest.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"

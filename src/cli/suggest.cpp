@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <numeric>
 #include <regex>
 
+#include "base/nearest.hpp"
 #include "base/split.hpp"
 
 namespace weft::cli {
@@ -30,10 +30,6 @@ std::string unknown(const CLI::App& command, const std::string& word, const char
                     const std::string& fix) {
   return fmt::format("unknown {} '{}' of {}{}; see {} --help", what, word, full_name(command), fix,
                      full_name(command));
-}
-
-std::string did_you_mean(const std::string& guess) {
-  return guess.empty() ? "" : fmt::format(": did you mean {}?", guess);
 }
 
 /// Options of mpirun and srun, and what `weft run` has in their place.
@@ -68,12 +64,6 @@ std::string only_option_of_letter(const std::string& word, std::span<const std::
     found = name;
   }
   return found;
-}
-
-std::string lower(std::string_view word) {
-  std::string text(word);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 }  // namespace
@@ -125,36 +115,6 @@ const CLI::App& deepest_command(const CLI::App& app) {
     if (!sub->get_name().empty()) return deepest_command(*sub);
   }
   return app;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
-  std::iota(above.begin(), above.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same = a[i - 1] == b[j - 1];
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-    before = std::exchange(above, row);
-  }
-  return above[b.size()];
-}
-
-std::string nearest(std::string_view word, std::span<const std::string> known) {
-  // A third of the letters may be wrong; more is another word.
-  std::size_t least = std::max<std::size_t>(word.size() / 3, 1) + 1;
-  std::string best;
-  for (const std::string& name : known) {
-    const bool begins = word.size() >= 3 && name.starts_with(word);
-    const std::size_t distance = begins ? 1 : edit_distance(lower(word), lower(name));
-    if (distance >= least) continue;
-    least = distance;
-    best = name;
-  }
-  return best;
 }
 
 std::string explain_option(const CLI::App& command, const std::string& word) {

@@ -13,15 +13,6 @@ class App;
 
 namespace weft::cli {
 
-/// Returns the edit distance of two words (optimal string alignment): the number of insertions,
-/// deletions, substitutions and swaps of neighbours that turn `b` into `a`.
-std::size_t edit_distance(std::string_view a, std::string_view b);
-
-/// Returns the word of `known` that a user who typed `word` is likely to mean: one that begins with
-/// it, or differs in at most a third of its letters, whatever their case. Returns an empty string
-/// when no word does.
-std::string nearest(std::string_view word, std::span<const std::string> known);
-
 /// Returns the innermost command that the parsed command line names.
 const CLI::App& deepest_command(const CLI::App& root);
 /// Returns the command with its parents, as users type it: "weft stream local".

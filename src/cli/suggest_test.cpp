@@ -10,23 +10,6 @@
 namespace weft::cli {
 namespace {
 
-TEST(suggest, counts_how_far_words_are_apart) {
-  EXPECT_EQ(edit_distance("", "abc"), 3u);
-  EXPECT_EQ(edit_distance("stream", "stream"), 0u);
-  EXPECT_EQ(edit_distance("strem", "stream"), 1u);
-  EXPECT_EQ(edit_distance("steram", "stream"), 1u) << "neighbours that are swapped";
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
-}
-
-TEST(suggest, finds_what_is_near_and_nothing_else) {
-  const std::vector<std::string> known{"--schedule", "--schedules", "--sink", "--seed"};
-  EXPECT_EQ(nearest("--shedule", known), "--schedule");
-  EXPECT_EQ(nearest("--sedd", known), "--seed");
-  EXPECT_EQ(nearest("--sched", known), "--schedule") << "its beginning";
-  EXPECT_EQ(nearest("--colour", known), "");
-  EXPECT_EQ(nearest("--SINK", known), "--sink") << "in another case";
-}
-
 /// The error for a command line.
 std::string said(const std::string& line) {
   CLI::App root("", "weft");

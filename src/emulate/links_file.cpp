@@ -5,14 +5,12 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <vector>
 
+#include "base/nearest.hpp"
 #include "base/rng.hpp"
+#include "base/system_error.hpp"
 #include "base/units.hpp"
 #include "emulate/run.hpp"
 #include "sim/routing/routers.hpp"
@@ -21,6 +19,7 @@
 namespace weft::emulate {
 namespace {
 
+constexpr std::string_view kKeys[] = {"topology", "latency", "bandwidth"};
 constexpr std::size_t kLargestFile = std::size_t{1} << 20;  // 45 rows are a tenth of it
 
 class LinksFile {
@@ -181,24 +180,14 @@ Result<void> LinksFile::load_topology(const toml::table& table, std::string_view
 }
 
 Result<void> LinksFile::load() {
-  std::ifstream file(name_);
-  if (!file) {
-    return wrong(
-        fmt::format("cannot be opened: {}; name a TOML file of links", std::strerror(errno)));
-  }
-  if (std::filesystem::is_directory(name_))
-    return wrong("is a directory; name a TOML file of links");
   // Not by the parser, to which a pipe, as of a shell's <(…), is empty.
-  std::string text(kLargestFile + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kLargestFile) return wrong("is larger than 1 MiB: that is no file of links");
+  const auto text = read_text_file(name_, kLargestFile);
+  if (!text) return Error{text.error().code, "--links: " + text.error().message};
   try {
-    const toml::table table = toml::parse(text, name_);
+    const toml::table table = toml::parse(*text, name_);
     for (const auto& [key, value] : table) {
-      if (key != "topology" && key != "latency" && key != "bandwidth") {
-        return wrong(
-            fmt::format("'{}' is no key; there are topology, latency and bandwidth", key.str()));
+      if (std::ranges::find(kKeys, key.str()) == std::end(kKeys)) {
+        return wrong(unknown_key(key.str(), "a file of links", kKeys));
       }
     }
     if (const auto topology = table["topology"].value<std::string>()) {

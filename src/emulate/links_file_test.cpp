@@ -94,8 +94,8 @@ TEST_F(links_file, what_is_wrong_is_named) {
     EXPECT_FALSE(load(long_latency).ok()) << long_latency;
   }
   for (const auto& [nothing, why] :
-       {std::pair("/nowhere.toml", "cannot be opened: No such file or directory"),
-        std::pair("/", "is a directory; name a TOML file of links")}) {
+       {std::pair("/nowhere.toml", "cannot open '/nowhere.toml': No such file or directory"),
+        std::pair("/", "Is a directory; name a file")}) {
     const auto loaded = load_links(nothing, *block_);
     ASSERT_FALSE(loaded.ok());
     EXPECT_NE(loaded.error().message.find(why), std::string::npos) << loaded.error().message;

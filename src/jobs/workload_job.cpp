@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/nearest.hpp"
 #include "jobs/option_text.hpp"
 
 namespace weft::jobs {
@@ -34,15 +35,18 @@ class JobReader {
   bool is_trace() const { return is_trace_; }
 
  private:
-  static constexpr std::string_view of_traces[] = {"kind",  "copies",  "eager", "compute-factor",
-                                                   "noise", "arrives", "leaves"};
+  static constexpr std::string_view of_traces[] = {"kind",           "file",  "copies",  "eager",
+                                                   "compute-factor", "noise", "arrives", "leaves"};
+  static constexpr std::string_view of_workloads[] = {
+      "kind",  "pattern", "ranks",       "copies",        "messages",     "message",
+      "eager", "compute", "computation", "least-compute", "one-computes", "drift",
+      "ages",  "noise",   "arrives",     "leaves",        "seed"};
 
   Result<void> take(const std::string& key, const std::string& text) {
     sim::PatternOptions& p = job_.pattern;
     if (key == "kind") return take_kind(text);
     if (is_trace_ && std::ranges::find(of_traces, key) == std::end(of_traces)) {
-      return refuse(fmt::format("a trace has no '{}': it has file, {}", key,
-                                fmt::join(of_traces + 1, std::end(of_traces), ", ")));
+      return refuse(unknown_key(key, "a trace", of_traces));
     }
     if (is_trace_ && key == "compute-factor") return take_factor(text);
     if (key == "pattern") return assign(p.pattern, sim::parse_workload_pattern(text));
@@ -61,10 +65,7 @@ class JobReader {
     if (key == "arrives") return assign(job_.arrives, number_of<std::uint32_t>(text));
     if (key == "leaves") return assign(job_.leaves, number_of<std::uint32_t>(text));
     if (key == "ages") return assign(job_.ages_per_window, number_of<std::uint64_t>(text));
-    return refuse(fmt::format(
-        "a workload has no '{}': it has pattern, ranks, copies, messages, message, eager, compute, "
-        "computation, least-compute, one-computes, drift, ages, noise, arrives, leaves and seed",
-        key));
+    return refuse(unknown_key(key, "a workload", of_workloads));
   }
 
   Result<void> take_kind(const std::string& text) {
@@ -122,7 +123,7 @@ Result<trace::Summary> open_trace(const sim::Scenario& scenario, const std::stri
   if (!trace) return std::move(trace).error();
   auto summary = (*trace)->examine();
   if (!summary) return summary;
-  if (!summary->problem.empty()) return refuse(summary->problem);
+  if (!summary->problem.empty()) return Error{ErrorCode::corrupt, summary->problem};
   if (!job.traces.empty() && summary->ranks != job.pattern.ranks) {
     return refuse(fmt::format("{} has {} ranks and {} {}; traces of one job have the same", file,
                               summary->ranks, job.files.front(), job.pattern.ranks));
@@ -190,8 +191,9 @@ Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
   std::vector<WorkloadJob> jobs;
   for (const sim::ScenarioJob& given : scenario.jobs) {
     if (!has_kind(given)) {
-      return scenario.located(given.key,
-                              refuse("it is no workload; write kind = \"workload\" or \"trace\""));
+      return scenario.located(
+          given.key, refuse("its nodes stream, and only ranks take part here: write kind = "
+                            "\"workload\" or \"trace\", or run weft simulate on it"));
     }
     WorkloadJob job{.name = given.name};
     JobReader reader(job);

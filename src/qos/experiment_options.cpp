@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/nearest.hpp"
 #include "jobs/option_text.hpp"
 #include "qos/experiment.hpp"
 
@@ -25,10 +26,10 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
   if (key == "levels") return assign(a.levels, number_of<std::uint32_t>(text));
   if (key == "default-windows") return assign(a.default_windows, number_of<std::uint32_t>(text));
   if (key == "largest-weight") return assign(a.largest_weight, number_of<std::uint8_t>(text));
-  return jobs::refuse(
-      fmt::format("[qos] has no '{}': it has controller, period, iterations, placements, variants, "
-                  "live-windows, threshold, levels, default-windows and largest-weight",
-                  key));
+  constexpr std::string_view known[] = {
+      "controller",   "period",    "iterations", "placements",      "variants",
+      "live-windows", "threshold", "levels",     "default-windows", "largest-weight"};
+  return jobs::refuse(unknown_key(key, "[qos]", known));
 }
 
 /// Errors begin with the key that is wrong.

@@ -238,7 +238,7 @@ TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix
             "test.toml:4: qos.largest-weight = 0: the default level has 1; use 2 to 255");
   EXPECT_EQ(error("threshold = 0\n"),
             "test.toml:4: qos.threshold = 0: use a number above 0 and at most 1, as 0.9");
-  EXPECT_NE(error("weight = 3\n").find("[qos] has no 'weight'"), std::string::npos);
+  EXPECT_NE(error("weight = 3\n").find("unknown key 'weight'; [qos] has"), std::string::npos);
 }
 
 TEST(window, knows_what_links_carried_by_place_and_level) {
@@ -339,7 +339,8 @@ TEST(workloads, are_read_with_their_copies) {
 
 TEST(workloads, are_refused_with_line_key_and_fix) {
   EXPECT_EQ(error_of("[[jobs]]\ninputs = 2\n"),
-            "test.toml:3: it is no workload; write kind = \"workload\" or \"trace\"");
+            "test.toml:3: its nodes stream, and only ranks take part here: write kind = "
+            "\"workload\" or \"trace\", or run weft simulate on it");
   const std::string job = "[[jobs]]\nkind = \"workload\"\n";
   EXPECT_EQ(error_of(job + "pattern = \"ring\"\n"),
             "test.toml:5: jobs[0].pattern = ring: no workload is called 'ring': there are "
@@ -349,14 +350,14 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
             "test.toml:5: jobs[0].ranks = -3: it is not a number in range; write one");
   EXPECT_EQ(error_of(job + "copies = 0\n"), "test.toml:5: jobs[0].copies = 0: use 1 to 1024");
   EXPECT_EQ(error_of(job + "noise = 2\n"), "test.toml:5: jobs[0].noise = 2: use 0 to 0.99");
-  EXPECT_NE(error_of(job + "colour = \"red\"\n").find("a workload has no 'colour'"),
+  EXPECT_NE(error_of(job + "colour = \"red\"\n").find("unknown key 'colour'; a workload has"),
             std::string::npos);
   const std::string trace = "[[jobs]]\nkind = \"trace\"\n";
   EXPECT_EQ(error_of(trace), "test.toml:3: write the trace's file, as in file = \"ring-8.goal\"");
   EXPECT_NE(error_of(trace + "file = \"nothing.goal\"\n").find("nothing.goal"), std::string::npos);
   EXPECT_EQ(error_of(trace + "message = \"32KiB\"\n"),
-            "test.toml:5: jobs[0].message = 32KiB: a trace has no 'message': it has file, copies, "
-            "eager, compute-factor, noise, arrives, leaves");
+            "test.toml:5: jobs[0].message = 32KiB: unknown key 'message'; a trace has kind, "
+            "file, copies, eager, compute-factor, noise, arrives, leaves");
   EXPECT_NE(error_of(job + "file = \"ring-8.goal\"\n").find("a workload has none"),
             std::string::npos);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 
@@ -67,7 +68,7 @@ Result<void> Uri::allow(std::initializer_list<std::string_view> known) const {
     if (known.size() == 0) {
       return error(fmt::format("unknown key '{}'; {}: knows none", pair.key, scheme_));
     }
-    return error(fmt::format("unknown key '{}'; known are {}", pair.key, fmt::join(known, ", ")));
+    return error(unknown_key(pair.key, scheme_ + ":", std::span(known.begin(), known.size())));
   }
   return {};
 }

@@ -38,7 +38,7 @@ TEST(uri, names_the_part_that_is_wrong) {
   EXPECT_THAT(Uri::parse("a:?=1").error().message, HasSubstr("'=1' after '?' is no key=value"));
   const auto uri = Uri::parse("pattern:?siez=3&size=many&n=-1&d=5&f=maybe");
   EXPECT_THAT(uri->allow({"size", "rate"}).error().message,
-              HasSubstr("unknown key 'siez'; known are size, rate"));
+              HasSubstr("unknown key 'siez': did you mean size? pattern: has size, rate"));
   EXPECT_THAT(uri->allow({}).error().message, HasSubstr("pattern: knows none"));
   EXPECT_THAT(uri->bytes("size", {}, {}, ByteCount::kib(1)).error().message,
               HasSubstr("size=many: "));

@@ -13,8 +13,11 @@
 #include <cstring>
 #include <filesystem>
 #include <unordered_map>
+#include <vector>
 
+#include "base/nearest.hpp"
 #include "base/number_text.hpp"
+#include "base/system_error.hpp"
 #include "base/units.hpp"
 #include "runtime/membership/life.hpp"
 
@@ -372,8 +375,11 @@ void Parser::on_setting(std::string_view key, std::string_view value) {
   const auto found =
       std::find_if(keys.begin(), keys.end(), [&](const Key& k) { return k.name == key; });
   if (found == keys.end()) {
-    return wrong(
-        fmt::format("'{}' is no key of [general]; docs/messages.md lists them", key.substr(0, 80)));
+    std::vector<std::string> names;
+    for (const Key& k : keys) names.emplace_back(k.name);
+    return wrong(fmt::format("'{}' is no key of [general]{} docs/messages.md lists them",
+                             key.substr(0, 80),
+                             did_you_mean(nearest(key.substr(0, 80), names), ";")));
   }
   if (!is_new(key)) return;
   const std::string why = found->set(*this, value);
@@ -411,7 +417,8 @@ Result<JobFile> read_job_file(const std::string& path) {
                  fmt::format("{}: {}; name a file with the addresses of all ranks", path, why)};
   };
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return cannot(std::strerror(errno));
+  if (file < 0 && errno == ENOENT) return cannot(std::strerror(errno));
+  if (file < 0) return system_error("open", path, errno);
   struct stat status {};
   std::string text;
   const bool known = ::fstat(file, &status) == 0;
@@ -428,7 +435,7 @@ Result<JobFile> read_job_file(const std::string& path) {
   ::close(file);
   if (!good_file) return cannot("is not a file");
   if (!small || text.size() > largest_file) return cannot("is larger than 16 MiB");
-  if (n < 0) return cannot(std::strerror(number));
+  if (n < 0) return system_error("read", path, number);
   auto parsed = parse_job_file(text, path);
   if (parsed) parsed->changed = incarnation_at(status.st_mtim);
   return parsed;

@@ -106,7 +106,8 @@ TEST(job_file, names_what_it_refuses_by_line_and_says_what_to_write) {
             "job.conf: has no addresses; add [addresses] and a line for each rank, such as: 0 = "
             "localhost 4444");
   EXPECT_EQ(complaint("[general]\nsecret = x\n"),
-            "job.conf:2: 'secret' is no key of [general]; docs/messages.md lists them");
+            "job.conf:2: 'secret' is no key of [general]: did you mean secret_file? "
+            "docs/messages.md lists them");
   EXPECT_EQ(complaint("a = b\n"),
             "job.conf:1: 'a' stands before any group; write [general] or [addresses] above it");
   EXPECT_EQ(complaint("\n[ranks]\n"),

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.hpp"
 #include "base/units.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -168,8 +169,8 @@ class TomlSection {
     for (const auto& [key, node] : table_) {
       const std::string_view name = key.str();
       if (knows(name)) continue;
-      refuse_value(node, name, "unknown key '{}'; {} has {}", name,
-                   path_.empty() ? "a scenario" : path_, fmt::join(known_, ", "));
+      refuse_value(node, name, "{}",
+                   unknown_key(name, path_.empty() ? "a scenario" : path_, known_));
     }
   }
 

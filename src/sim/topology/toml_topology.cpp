@@ -6,12 +6,15 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/nearest.hpp"
 #include "sim/topology/builders.hpp"
 #include "sim/topology/topology_file.hpp"
 
 namespace weft::sim {
 namespace {
 
+constexpr std::string_view of_topology[] = {"hosts", "switches", "cables"};
+constexpr std::string_view of_cable[] = {"from", "to", "count", "kind"};
 constexpr std::uint64_t most_file_cables = 1u << 20;  // a line may ask for many
 
 /// An error, on its way out of this file.
@@ -52,9 +55,8 @@ class TomlTopology {
 
   void check_keys() const {
     for (const auto& [key, node] : root_) {
-      const std::string_view name = key.str();
-      if (name != "hosts" && name != "switches" && name != "cables") {
-        refuse(node, "unknown key '{}'; there are hosts, switches and cables", name);
+      if (std::ranges::find(of_topology, key.str()) == std::end(of_topology)) {
+        refuse(node, "{}", unknown_key(key.str(), "a topology", of_topology));
       }
     }
   }
@@ -131,8 +133,8 @@ class TomlTopology {
         if (name == "to") to = &node;
         if (name == "count") many = &node;
         if (name == "kind") kind_node = &node;
-        if (name != "from" && name != "to" && name != "count" && name != "kind") {
-          refuse(node, "unknown key '{}'; a cable has from, to, count and kind", name);
+        if (std::ranges::find(of_cable, name) == std::end(of_cable)) {
+          refuse(node, "{}", unknown_key(name, "a cable", of_cable));
         }
       }
     }
