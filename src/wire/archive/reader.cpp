@@ -35,6 +35,10 @@ Result<ArchiveReader> ArchiveReader::from(std::unique_ptr<ByteInput> input, std:
 
 /// An archive that ends early is damaged; a file that begins otherwise is a wrong input.
 Result<void> ArchiveReader::read_signature() {
+  if (decoder_.at_end() && !decoder_.failed()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: is empty; name a .tsa or .msa file", decoder_.name())};
+  }
   constexpr std::size_t length_bytes = sizeof(std::uint64_t);
   for (std::size_t i = 0; i < length_bytes + layout::signature.size(); ++i) {
     const std::uint64_t expected =

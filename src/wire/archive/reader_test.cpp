@@ -139,7 +139,7 @@ TEST(archive_reader, notices_every_truncation_that_is_not_between_items) {
       const bool between = std::find(ends.begin(), ends.end(), n) != ends.end();
       ASSERT_EQ(items.ok(), between) << name << " cut to " << n;
       if (!between) {
-        EXPECT_EQ(items.error().code, ErrorCode::corrupt);
+        EXPECT_EQ(items.error().code, n > 0 ? ErrorCode::corrupt : ErrorCode::invalid_argument);
       }
     }
   }
@@ -205,7 +205,7 @@ TEST(archive_reader, refuses_what_is_no_archive) {
     EXPECT_EQ(items.error().code, ErrorCode::invalid_argument) << hex;
     EXPECT_THAT(items.error().message, HasSubstr("not a FLESnet archive"));
   }
-  EXPECT_THAT(count_items({}).error().message, HasSubstr("truncated: the signature"));
+  EXPECT_THAT(count_items({}).error().message, HasSubstr("is empty; name a .tsa or .msa file"));
   auto other_machine = golden("microslices.msa");
   other_machine[36] = std::byte{0};
   EXPECT_THAT(count_items(other_machine).error().message, HasSubstr("little-endian"));

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,7 +62,9 @@ Result<WholePart> find_whole_part(const std::string& path) {
   auto reader =
       ArchiveReader::open(path, {.item_bytes = std::numeric_limits<std::uint64_t>::max()});
   // Its writer was killed before it had written the header.
-  if (!reader && reader.error().code == ErrorCode::corrupt) return part;
+  std::error_code none;
+  const bool is_empty = std::filesystem::is_empty(path, none);
+  if (!reader && (is_empty || reader.error().code == ErrorCode::corrupt)) return part;
   if (!reader) return std::move(reader).error();
   part.is_compressed = reader->format().compression != ArchiveCompression::none;
   part.header_bytes = reader->header_bytes();
@@ -111,6 +114,37 @@ std::string name_of_unfinished(const std::string& unfinished) {
   return unfinished.substr(0, at);
 }
 
+/// The unfinished archives that would get the name `path`, sorted.
+std::vector<std::string> unfinished_of(const std::string& path) {
+  const std::filesystem::path place(path);
+  const std::string begin = place.filename().string() + std::string(FileOutput::unfinished_infix);
+  std::vector<std::string> found;
+  std::error_code error;
+  const auto folder = place.has_parent_path() ? place.parent_path() : std::filesystem::path(".");
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(begin)) found.push_back(place.parent_path() / name);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// The unfinished archive that a user means by `name`.
+Result<std::string> unfinished_by_name(const std::string& name) {
+  if (!name_of_unfinished(name).empty()) return name;
+  const std::vector<std::string> found = unfinished_of(name);
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("'{}' is no unfinished file, NAME.part-PID, and none is beside it; "
+                             "weft archive check tells what is wrong with another one",
+                             name)};
+  }
+  return Error{ErrorCode::invalid_argument,
+               fmt::format("'{}' has several unfinished files: name one of {}", name,
+                           fmt::join(found, ", "))};
+}
+
 /// A file is renamed within a file system only.
 bool is_elsewhere(const std::string& path, const std::string& unfinished) {
   const std::string directory = std::filesystem::path(path).parent_path();
@@ -148,20 +182,27 @@ bool is_being_written(const std::string& unfinished) {
          errno == EWOULDBLOCK;
 }
 
-Result<RecoveredArchive> recover_archive(const std::string& unfinished, const std::string& out,
+std::string hint_at_recovery(const std::string& path) {
+  if (!name_of_unfinished(path).empty()) {
+    return fmt::format("; it is unfinished: weft archive recover {} completes it", path);
+  }
+  const std::vector<std::string> found = unfinished_of(path);
+  if (found.empty()) return {};
+  return fmt::format("; unfinished is {}, which weft archive recover completes",
+                     fmt::join(found, ", "));
+}
+
+Result<RecoveredArchive> recover_archive(const std::string& name, const std::string& out,
                                          Existing existing) {
+  const auto found = unfinished_by_name(name);
+  if (!found) return found.error();
+  const std::string& unfinished = *found;
   if (is_being_written(unfinished)) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("cannot recover '{}': a process is still writing it; wait for its end",
                              unfinished)};
   }
   RecoveredArchive archive{.path = name_of_unfinished(unfinished)};
-  if (archive.path.empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' does not have the name of an unfinished file, NAME.part-PID; "
-                             "weft archive check tells what is wrong with another one",
-                             unfinished)};
-  }
   if (!out.empty()) archive.path = out;
   if (is_elsewhere(archive.path, unfinished)) {
     return Error{ErrorCode::invalid_argument,

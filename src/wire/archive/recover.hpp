@@ -31,11 +31,16 @@ struct RecoveredArchive {
   std::uint64_t removed_bytes = 0;  ///< of the file, behind the last whole item
 };
 
-/// Completes an unfinished archive, as `weft archive recover` does. Its name becomes `out`, or if
+/// What `weft archive recover` could do, as the end of an error of reading `path`: it is an
+/// unfinished archive, or one or several are beside it. Empty: neither.
+std::string hint_at_recovery(const std::string& path);
+
+/// Completes an unfinished archive, which may also be named without .part-PID when it is the only
+/// one of that name, as `weft archive recover` does. Its name becomes `out`, or if
 /// that is empty, the one that its writer would have given it. Errors, in all of which the file
 /// stays: a process still writes it, it is damaged, nothing in it is whole, its name is not that of
 /// an unfinished file, `out` is on another file system, and those of `give_name`.
-Result<RecoveredArchive> recover_archive(const std::string& unfinished, const std::string& out,
+Result<RecoveredArchive> recover_archive(const std::string& name, const std::string& out,
                                          Existing existing);
 
 }  // namespace weft::wire

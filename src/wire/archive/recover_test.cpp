@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/rng.hpp"
 #include "wire/archive/golden.hpp"
@@ -113,6 +114,24 @@ TEST_P(Unfinished, archive_that_is_still_written_is_left_alone) {
   EXPECT_THAT(refused.error().message, HasSubstr("still writing"));
   (*output)->leave();
   EXPECT_FALSE(is_being_written(file_));
+}
+
+TEST_P(Unfinished, archive_is_found_by_the_name_that_it_will_have) {
+  write({10, 20});
+  const std::string name = directory_ / "x.msa";
+  EXPECT_THAT(hint_at_recovery(name), HasSubstr("x.msa.part-1, which weft archive recover"));
+  EXPECT_THAT(hint_at_recovery(file_), HasSubstr("weft archive recover " + file_));
+  EXPECT_EQ(hint_at_recovery(directory_ / "x"), "");
+  const auto bytes = read_whole(file_);
+  write_whole(directory_ / "x.msa.part-2", bytes);
+  const auto refused = recover_archive(name, "", Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("name one of " + file_ + ", "));
+  EXPECT_THAT(refused.error().message, HasSubstr("x.msa.part-2"));
+  std::filesystem::remove(directory_ / "x.msa.part-2");
+  const auto recovered = recover_archive(name, "", Existing::refuse);
+  ASSERT_TRUE(recovered) << recovered.error().message;
+  EXPECT_EQ(items_of(name), 2u);
 }
 
 TEST_P(Unfinished, archive_that_is_damaged_before_whole_items_stays_as_it_is) {
