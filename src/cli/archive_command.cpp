@@ -140,13 +140,19 @@ void print_check(const std::string& path, const ArchiveContents& c) {
              c.crc_wrong > 0 ? "; first: " : "", c.first_wrong);
 }
 
-/// Prints "weft: MESSAGE" for an error about the contents, whose exit code is `failed`. Of several
-/// files the worst counts, whatever their order.
-void report_damage(const Error& error, Outcome& outcome) {
+/// Reports an error. Of several files the worst counts, whatever their order.
+void worsen(const Error& error, Outcome& outcome) {
   const ExitCode before = outcome.code;
   report_error(error, outcome);
-  if (error.code == ErrorCode::corrupt) outcome.code = ExitCode::failed;
   outcome.code = std::max(outcome.code, before);
+}
+
+/// The same for an error of reading `path`, which names an unfinished archive that may help.
+void report_unread(Error error, const std::string& path, Outcome& outcome) {
+  if (error.code == ErrorCode::corrupt || error.code == ErrorCode::not_found) {
+    error.message += wire::hint_at_recovery(path);
+  }
+  worsen(error, outcome);
 }
 
 void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json,
@@ -158,7 +164,7 @@ void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json
       return wire::inspect_archive(path, check, line.callback());
     }();
     if (!contents) {
-      report_damage(contents.error(), outcome);
+      report_unread(contents.error(), path, outcome);
       if (contents.error().code == ErrorCode::cancelled) return;
       continue;
     }
@@ -171,7 +177,7 @@ void inspect_all(const std::vector<std::string>& paths, bool check, bool as_json
       print_info(path, *contents);
     }
   }
-  if (as_json) {
+  if (as_json && !all.empty()) {
     fmt::print("{}\n", all.dump(2, ' ', false, json::error_handler_t::replace));
   }
 }
@@ -203,7 +209,7 @@ void recover(const Options& options, Outcome& outcome) {
   for (const std::string& file : options.files) {
     const auto recovered = wire::recover_archive(file, options.out, options.existing());
     if (!recovered) {
-      report_damage(recovered.error(), outcome);
+      worsen(recovered.error(), outcome);
       continue;
     }
     fmt::print("{}: {} items{}\n", recovered->path, recovered->items,
@@ -225,7 +231,7 @@ void cut(const Options& options, Outcome& outcome) {
   ReadingLine line;
   const auto items = wire::cut_archive(options.files[0], options.target(), options.from,
                                        options.count, line.callback());
-  if (!items) return report_damage(items.error(), outcome);
+  if (!items) return report_unread(items.error(), options.files[0], outcome);
   fmt::print("{}: {} items\n", options.out, *items);
 }
 
@@ -240,7 +246,7 @@ void merge(const Options& options, Outcome& outcome) {
           ? wire::merge_components(options.files, options.target(), options.timeslices_of,
                                    compression, line.callback())
           : wire::merge_archives(options.files, options.target(), compression, line.callback());
-  if (!merged) return report_damage(merged.error(), outcome);
+  if (!merged) return report_error(merged.error(), outcome);
   fmt::print("{}: {} items", options.out, merged->items);
   if (merged->repeated > 0) fmt::print(", {} with the index of the one before", merged->repeated);
   if (merged->out_of_order > 0) fmt::print(", {} out of order", merged->out_of_order);
@@ -257,7 +263,8 @@ void add_info_and_check(CLI::App& archive, Outcome& outcome) {
               : archive.add_subcommand("info", "Show what archives contain");
     const auto options = std::make_shared<Options>();
     command->add_option("FILE", options->files, "archives to read, .msa or .tsa")->required();
-    command->add_flag("--json", options->as_json, "print one JSON array with an object per file");
+    command->add_flag("--json", options->as_json,
+                      "print one JSON array with an object per readable file");
     command->footer(
         check
             ? R"help(weft decodes every item, and compares every CRC-32C of a microslice. The exit code is 1 when it
@@ -331,19 +338,21 @@ void add_recover(CLI::App& archive, Outcome& outcome) {
   CLI::App* const command =
       archive.add_subcommand("recover", "Complete archives that a killed process left unfinished");
   const auto options = std::make_shared<Options>();
-  command->add_option("FILE", options->files, "unfinished archives, NAME.part-PID")->required();
+  command->add_option("FILE", options->files, "unfinished archives, NAME.part-PID, or NAME of one")
+      ->required();
   command
       ->add_option("--out", options->out,
                    "name of the completed archive; by default NAME without .part-PID")
       ->type_name("FILE");
   command->add_flag("--force", options->force, "overwrite an existing file");
   command->footer(
-      R"help(weft cuts the file behind its last whole item, where it lies, and renames it, also with --out. It
+      R"help(NAME alone is enough where one NAME.part-PID is there.
+weft cuts the file behind its last whole item, where it lies, and renames it, also with --out. It
 refuses a file that a process is still writing, and one that is damaged before its end. It does
 not look into items: weft archive check does. The exit code is 1 when nothing in the file is whole.
 
 Examples:
-  weft archive recover run_2.tsa.part-4711
+  weft archive recover run_2.tsa
   weft archive recover run_2.tsa.part-4711 --out run_2-4711.tsa
   weft archive recover out/*.part-*
 )help");

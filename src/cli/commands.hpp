@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/exit_code.hpp"
 #include "weft/result.hpp"
 
 namespace CLI {
@@ -14,17 +15,6 @@ class App;
 }
 
 namespace weft::cli {
-
-/// Documented in `weft --help` and the man page.
-enum class ExitCode : int {
-  success = 0,
-  failed = 1,         ///< the work was done and something was found wrong (a check, a lost node)
-  usage = 2,          ///< an option, a configuration or an input file is wrong
-  system = 3,         ///< the operating system refused: disk full, no permission, no address
-  hung_up = 129,      ///< ended early by SIGHUP, as by a terminal that is closed
-  interrupted = 130,  ///< ended early by SIGINT, as by Ctrl-C
-  terminated = 143,   ///< ended early by SIGTERM, as by a service manager
-};
 
 /// The result of a command, for `main`.
 struct Outcome {

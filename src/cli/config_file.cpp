@@ -2,26 +2,26 @@
 #include "cli/config_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/exit_code.hpp"
 #include "base/nearest.hpp"
+#include "base/system_error.hpp"
 #include "cli/suggest.hpp"
 
 namespace weft::cli {
 namespace {
 
 constexpr const char* option_name = "--config";
+constexpr std::size_t largest_file = 1 << 20;
 
 /// Throws an error that names file and line and says what is wrong there.
 [[noreturn]] void refuse(const std::string& path, const toml::source_region& where,
@@ -69,18 +69,14 @@ void apply(CLI::App& command, const std::string& path, const std::string& name,
 }
 
 void read_config_file(CLI::App& command, const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    throw CLI::FileError(fmt::format("{}: {}: {}; name a TOML file of options", option_name, path,
-                                     std::strerror(errno)));
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw CLI::FileError(
-        fmt::format("{}: {} is not a file; name a TOML file of options", option_name, path));
+  const auto text = read_text_file(path, largest_file);
+  if (!text) {
+    throw CLI::FileError(fmt::format("{}: {}", option_name, text.error().message),
+                         static_cast<int>(exit_code_of(text.error().code)));
   }
   toml::table table;
   try {
-    table = toml::parse_file(path);
+    table = toml::parse(*text, path);
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
@@ -114,8 +110,7 @@ void apply_setting(CLI::App& command, const std::string& where, const std::strin
                    std::vector<std::string> values) {
   CLI::Option* option = command.get_option_no_throw("--" + name);
   if (option == nullptr || !option->get_configurable() || "--" + name == option_name) {
-    throw CLI::ConfigError(
-        fmt::format("{}: '{}' is no option of this command; see --help", where, name));
+    throw CLI::ConfigError(fmt::format("{}: {}", where, explain_option(command, "--" + name)));
   }
   if (!option->empty() || values.empty()) return;  // the command line goes first
   if (option->get_type_name() == "FILE") {

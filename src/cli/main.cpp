@@ -48,25 +48,7 @@ void print_error(std::string_view message) noexcept {
 
 void report_error(const Error& error, Outcome& outcome) {
   if (!outcome.is_silent) print_error(error.message);
-  switch (error.code) {
-    case ErrorCode::invalid_argument:
-    case ErrorCode::not_found:
-    case ErrorCode::corrupt:
-      outcome.code = ExitCode::usage;
-      break;
-    case ErrorCode::cancelled:
-      outcome.code = code_of_signal();
-      break;
-    case ErrorCode::unauthorised:
-    case ErrorCode::unavailable:
-    case ErrorCode::timed_out:
-      outcome.code = ExitCode::failed;
-      break;
-    case ErrorCode::exhausted:
-    case ErrorCode::io:
-      outcome.code = ExitCode::system;
-      break;
-  }
+  outcome.code = error.code == ErrorCode::cancelled ? code_of_signal() : exit_code_of(error.code);
 }
 
 void report_failure(const Result<void>& result, Outcome& outcome) {
@@ -163,9 +145,11 @@ int run(int argc, char** argv) {
                        "print the version and exit");
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 weft found something wrong, 2 wrong option or input, 3 the system\n"
-      "refused a request, 129 hung up (SIGHUP), 130 interrupted (SIGINT), 143 terminated\n"
-      "(SIGTERM).\n\n"
+      "Exit codes: 0 success, 1 weft found something wrong, such as a damaged file, 2 wrong option "
+      "or\n"
+      "input, such as a file of another kind, 3 the system refused a request, 129 hung up "
+      "(SIGHUP),\n"
+      "130 interrupted (SIGINT), 143 terminated (SIGTERM).\n\n"
       "Examples:\n"
       "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
       "  weft stream local --sink check: --duration 5s\n"
@@ -199,6 +183,9 @@ int run(int argc, char** argv) {
       return static_cast<int>(ExitCode::usage);
     }
     return flushed(app.exit(e));
+  } catch (const CLI::FileError& e) {  // thrown by weft alone, with the code of the file's error
+    print_error(e.what());
+    return e.get_exit_code();
   } catch (const CLI::ParseError& e) {
     print_error(explain(app, e));
     return static_cast<int>(ExitCode::usage);
@@ -215,6 +202,6 @@ int main(int argc, char** argv) {
     return weft::cli::run(argc, argv);
   } catch (const std::exception& e) {
     weft::cli::print_error(e.what());
-    return static_cast<int>(weft::cli::ExitCode::system);
+    return static_cast<int>(weft::ExitCode::system);
   }
 }

@@ -137,8 +137,10 @@ std::string man_page(const CommandDescription& root, std::string_view version) {
     out += fmt::format(".TP\n{}\n{}\n", static_cast<int>(code), meaning);
   };
   status(ExitCode::success, "Success.");
-  status(ExitCode::failed, "The work was done and something was found wrong.");
-  status(ExitCode::usage, "An option, a configuration or an input file is wrong.");
+  status(ExitCode::failed,
+         "The work was done and something was found wrong, such as a damaged file.");
+  status(ExitCode::usage,
+         "An option or a configuration is wrong, or an input file is missing or of another kind.");
   status(ExitCode::system, "The operating system refused: disk full, no permission, no address.");
   status(ExitCode::hung_up, "Ended early by SIGHUP, as by a terminal that is closed.");
   status(ExitCode::interrupted, "Ended early by SIGINT, as by Ctrl-C.");

@@ -227,11 +227,12 @@ void print_text(const Diagnosed& one) {
   }
 }
 
-/// A refused file decides the exit code; otherwise a finding does, then a damaged capture.
+/// A refused file decides the exit code; otherwise a finding or a damaged capture does, and then
+/// one of which no packet can be read.
 void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
   const StopSignals signals;
   std::vector<Diagnosed> all;
-  bool is_refused = false, is_unread = false, is_found = false;
+  bool is_refused = false, is_unread = false, is_wrong = false;
   for (const std::string& file : command.files) {
     if (signals.came()) break;
     auto one = diagnose(file, command.queue_pairs, signals);
@@ -243,13 +244,13 @@ void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
     if (!one->damage.empty()) {
       fmt::print(stderr, "weft: '{}' is read up to packet {}, at byte {}: {}\n", file,
                  one->damaged_at.packet, one->damaged_at.offset, one->damage);
-      is_unread = true;
+      is_wrong = true;
     }
     if (const std::string why = why_unreadable(*one); !why.empty()) {
       print_error(fmt::format("'{}': {}", file, why));
       is_unread = true;
     }
-    is_found = is_found || !one->findings.empty();
+    is_wrong = is_wrong || !one->findings.empty();
     if (!command.json) print_text(*one);
     all.push_back(std::move(one).value());
   }
@@ -260,7 +261,7 @@ void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
         to_json(all, signals.came()).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
   }
   if (is_refused) return;  // its code says why
-  if (is_found) {
+  if (is_wrong) {
     outcome.code = ExitCode::failed;
   } else if (is_unread) {
     outcome.code = ExitCode::usage;
@@ -334,10 +335,9 @@ void add_odp_diagnose_command(CLI::App& odp, Outcome& outcome) {
       ->capture_default_str();
   diagnose->add_flag("--json", state->json, "print one JSON object");
   diagnose->footer(
-      "The exit code is 1 when something was found, 2 when nothing was found in a capture that is\n"
-      "cut or damaged, or whose packets cannot be read (cut within their headers, link type "
-      "unknown),\n"
-      "or a FILE is no capture, 0 when nothing was found. Packets count from 1.\n"
+      "The exit code is 1 when something was found or a capture is cut or damaged, 2 when a\n"
+      "FILE is no capture or its packets cannot be read (cut within their headers, link type\n"
+      "unknown), 0 when nothing was found. Packets count from 1.\n"
       "Examples:\n"
       "  weft odp simulate --interval 6ms --capture good.pcap\n"
       "  weft odp diagnose good.pcap --json\n"

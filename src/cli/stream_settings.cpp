@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/exit_code.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
@@ -263,7 +264,10 @@ void complete(StreamSettings& s) {
   StreamOptions& o = s.stream;
   if (!s.reference.empty()) {
     auto references = read_references(s.reference);
-    if (!references) throw CLI::ValidationError("--reference", references.error().message);
+    if (!references) {
+      throw CLI::FileError("--reference: " + references.error().message,
+                           static_cast<int>(exit_code_of(references.error().code)));
+    }
     s.references = *std::move(references);
   }
   const auto scenario = scenario_path(o);

@@ -40,17 +40,11 @@ struct Examined {
   trace::Summary summary;
 };
 
-/// Errors within a trace are findings, not wrong arguments.
-Error found_wrong(Error error) {
-  if (error.code == ErrorCode::corrupt) error.code = ErrorCode::unavailable;
-  return error;
-}
-
 Result<Examined> examine(const std::string& file) {
   auto trace = trace::open_trace(file);
-  if (!trace) return found_wrong(std::move(trace).error());
+  if (!trace) return std::move(trace).error();
   auto summary = (*trace)->examine();
-  if (!summary) return found_wrong(std::move(summary).error());
+  if (!summary) return std::move(summary).error();
   return Examined{file, std::move(trace).value(), std::move(summary).value()};
 }
 
@@ -86,7 +80,7 @@ void run_info(const TraceFiles& command, Outcome& outcome) {
 Result<Examined> examine_complete(const std::string& file) {
   auto examined = examine(file);
   if (!examined || examined->summary.problem.empty()) return examined;
-  return Error{ErrorCode::unavailable, examined->summary.problem};
+  return Error{ErrorCode::corrupt, examined->summary.problem};
 }
 
 void run_check(const TraceFiles& command, Outcome& outcome) {
@@ -150,7 +144,7 @@ Result<std::vector<Iteration>> replay_all(const ReplayCommand& command,
   for (std::uint32_t i = 0; i < command.iterations; ++i) {
     const auto chosen = traces.size() > 1 ? static_cast<std::size_t>(rng.below(traces.size())) : 0;
     auto outcome = trace::replay_trace(*traces[chosen].trace, command.compute_factor, options);
-    if (!outcome) return found_wrong(std::move(outcome).error());
+    if (!outcome) return std::move(outcome).error();
     done.push_back({chosen, *outcome});
   }
   return done;

@@ -19,12 +19,7 @@ struct RecordCommand {
 
 void run_record(const RecordCommand& command, Outcome& outcome) {
   auto merged = trace::record_program(command.options);
-  if (!merged) {
-    Error error = merged.error();
-    // Nothing that was given is wrong: the program or its recording is.
-    if (error.code == ErrorCode::corrupt) error.code = ErrorCode::unavailable;
-    return report_error(error, outcome);
-  }
+  if (!merged) return report_error(merged.error(), outcome);
   const std::string archive = command.options.directory + "/traces.otf2";
   if (command.json) {
     const nlohmann::ordered_json json{

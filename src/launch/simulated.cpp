@@ -19,6 +19,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/exit_code.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launched_job.hpp"
 #include "launch/own_mpi.hpp"
@@ -97,7 +98,7 @@ int run_simulation_of(const std::vector<std::string>& command, Channel channel) 
   const auto code = run_lives(std::move(invitation), remote_lives(start));
   if (code) return *code;
   fmt::print(stderr, "weft run: {}\n", code.error().message);
-  return 1;
+  return static_cast<int>(exit_code_of(code.error().code));
 }
 
 /// One simulation's process, its channel, and its output.

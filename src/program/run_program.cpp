@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/exit_code.hpp"
 #include "process/job_process.hpp"
 #include "process/simulated/simulated_program.hpp"
 #include "program/exit_departure.hpp"
@@ -26,12 +27,20 @@ Result<int> run_one(JobInvitation invitation, const Program& program, Arguments 
   return run_until_exit(std::move(process).value(), program, arguments);
 }
 
+/// A simulation stands for the command that started it, and its errors have that one's exit codes.
+Result<int> run_simulation(JobInvitation invitation, const Program& program, Arguments arguments) {
+  auto code = run_simulated(std::move(invitation), program, arguments);
+  if (code) return code;
+  fmt::print(stderr, "weft run: {}\n", code.error().message);
+  return static_cast<int>(exit_code_of(code.error().code));
+}
+
 /// Runs the processes of jobs whose fabric's name has that prefix.
 struct Runner {
   std::string_view prefix;
   Result<int> (*run)(JobInvitation, const Program&, Arguments);
 };
-constexpr std::array runners = {Runner{simulation_prefix, run_simulated}, Runner{"", run_one}};
+constexpr std::array runners = {Runner{simulation_prefix, run_simulation}, Runner{"", run_one}};
 
 Result<int> run(JobInvitation invitation, const Program& program, Arguments arguments) {
   std::size_t i = 0;

@@ -46,8 +46,9 @@ class Subnet {
   /// "FILE:LINE: what".
   template <class... Args>
   Error wrong(std::size_t line, fmt::format_string<Args...> format, Args&&... args) const {
-    return {ErrorCode::corrupt, fmt::format("{}:{}: {}", file_, line,
-                                            fmt::format(format, std::forward<Args>(args)...))};
+    return {
+        ErrorCode::invalid_argument,
+        fmt::format("{}:{}: {}", file_, line, fmt::format(format, std::forward<Args>(args)...))};
   }
 
  private:

@@ -123,7 +123,8 @@ TEST(simulate_refusals, settings_of_scenarios_need_a_scenario) {
 }
 
 TEST(simulate_refusals, missing_scenarios_are_named) {
-  expect_one_line(run_weft({"simulate", "/no/such.toml"}, 30), "scenario '/no/such.toml'", "TOML");
+  expect_one_line(run_weft({"simulate", "/no/such.toml"}, 30),
+                  "scenario: cannot open '/no/such.toml'", "name one");
   expect_one_line(run_weft({"stream", "local", "--fabric", "sim:/no/such.toml"}, 30), "--fabric",
                   "/no/such.toml");
   expect_one_line(run_weft({"simulate"}, 30), "SCENARIO", "--help");
