@@ -41,10 +41,9 @@ std::uint32_t greatest(const NetworkRun& run, Value value) {
   return best;
 }
 
-/// One sentence about a run.
-std::string sentence_of(const NetworkRecord& record, const NetworkRun& run) {
+/// One line about a run.
+std::string line_of(const NetworkRecord& record, const NetworkRun& run) {
   const NetworkTopology& t = record.topology;
-  if (run.links.empty()) return {};
   const std::uint32_t busiest =
       greatest(run, [&](std::uint32_t l) { return run.links[l].utilisation; });
   // Packets that wait at a host are in its memory, not in a buffer of the network.
@@ -52,17 +51,15 @@ std::string sentence_of(const NetworkRecord& record, const NetworkRun& run) {
     return t.vertices[t.links[l].from].host ? -1.0 : run.links[l].queue_mean_bytes;
   });
   const std::string name = run_name(record, run);
-  std::string text = name.empty() ? "In" : name + ": in";
-  text += fmt::format(" {} of simulated time the busiest link was {}, {} of the time.",
-                      as_time(run.end_us), link_name(t, busiest),
-                      as_percent(run.links[busiest].utilisation));
+  std::string text = name.empty() ? "" : name + ": ";
+  text += fmt::format("{} simulated; busiest link {}, {}", as_time(run.end_us),
+                      link_name(t, busiest), as_percent(run.links[busiest].utilisation));
   const LinkLoad& queue = run.links[awaited];
   if (t.vertices[t.links[awaited].from].host || queue.queue_peak_bytes == 0) {
-    text += " No packet waited in a switch.";
+    text += "; no packet waited in a switch";
   } else {
-    text += fmt::format(" Most waited for {}: {} on average, {} at most.", link_name(t, awaited),
-                        as_bytes(queue.queue_mean_bytes),
-                        as_bytes(static_cast<double>(queue.queue_peak_bytes)));
+    text += fmt::format("; longest queue for {}, {} on average", link_name(t, awaited),
+                        as_bytes(queue.queue_mean_bytes));
   }
   return text;
 }
@@ -84,17 +81,19 @@ void add_summary(Page& page, const NetworkRecord& record, const std::string& tit
            html_escape(t.name), counted(hosts, "host", "hosts"),
            counted(t.vertices.size() - hosts, "switch", "switches"),
            counted(t.links.size() / 2, "cable", "cables"), html_escape(t.router));
+  page.raw("</p>\n<ul class=\"summary\">\n");
   for (const NetworkRun& run : record.runs) {
-    page.add(" {}", html_escape(sentence_of(record, run)));
+    if (!run.links.empty()) page.add("<li>{}</li>\n", html_escape(line_of(record, run)));
   }
-  page.raw("</p>\n</header>\n<main>\n");
+  page.raw("</ul>\n</header>\n<main>\n");
 }
 
 void add_messages(Page& page, const NetworkRecord& record) {
   page.raw(R"(<section aria-labelledby="messages-title">
 <h2 id="messages-title">Messages</h2>
-<p class="reading">Times from a message's posting at its host to the arrival of its last byte: what
-is also called the completion time of a flow. To within 6 %, minimum and maximum exactly.</p>
+<p class="reading">From a message's posting at its host to the arrival of its last byte (flow
+completion time); quantiles to within 6 %. A stream's numbers include its schedule's own messages,
+such as grants.</p>
 <div class="scroll" tabindex="0" role="region" aria-labelledby="messages-title">
 <table class="runs">
 <thead><tr><th scope="col">Messages of</th><th scope="col">Arrived</th><th scope="col">Bytes</th>

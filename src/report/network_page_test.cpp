@@ -22,9 +22,10 @@ TEST(network_page, readable_without_scripts) {
   const std::string page = network_page(small_network());
   const std::string before = page.substr(0, page.find("<script"));
   for (const char* text :
-       {"A star of 2 hosts, simulated", "star:2: 2 hosts, 1 switch and 2 cables",
-        "host 0 → switch 0, 50.0 %", "switch 0 → host 1: 512 B on average, 4.0 KiB at most",
-        "<span>--topology</span>", "0123456789abcdef", "18446744073709551615", "uniform"}) {
+       {"A star of 2 hosts, simulated", "star:2: 2 hosts, 1 switch and 2 cables", "<li>",
+        "host 0 → switch 0, 50.0 %; longest queue for switch 0 → host 1, 512 B on average",
+        "its schedule's own messages,\nsuch as grants", "<span>--topology</span>",
+        "0123456789abcdef", "18446744073709551615", "uniform"}) {
     EXPECT_THAT(before, HasSubstr(text));
   }
 }

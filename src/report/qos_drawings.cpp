@@ -91,7 +91,8 @@ void add_drawing(Page& page, const QosNetwork& network, const std::string& title
   double height = 0;
   const auto places = places_of(network, height);
   page.add(
-      "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2:.0f}\" width=\"100%\" "
+      "<figure style=\"margin:0\"><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2:.0f}\" "
+      "width=\"100%\" "
       "role=\"img\" aria-label=\"{0}\">\n",
       html_escape(title), drawing_width, height);
   add_links(page, network, places, loads);

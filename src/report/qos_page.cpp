@@ -19,8 +19,8 @@ namespace {
 
 constexpr double chart_width = 640;
 constexpr double chart_height = 260;
-constexpr double left = 56;
-constexpr double bottom = 28;
+constexpr double left = 88;
+constexpr double bottom = 44;
 
 /// The fewest digits behind the point that write each multiple of `step` as it is, three at most.
 int decimals_of(double step) {
@@ -32,15 +32,26 @@ int decimals_of(double step) {
 /// A chart's frame: from values to places, with grid lines.
 class Frame {
  public:
-  Frame(Page& page, const std::string& title, double least, double most) : page_(page) {
+  struct Names {
+    const char* title;
+    const char* x;
+    const char* y;
+  };
+  Frame(Page& page, const Names& names, double least, double most) : page_(page) {
     const double pad = std::max(0.005, (most - least) * 0.06);
     least_ = std::min(least - pad, 0.0);
     most_ = std::max(most + pad, 0.0);
     page_.add(
-        "<figure><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" width=\"100%\" "
+        "<figure style=\"margin:0\"><figcaption>{0}</figcaption>\n<svg viewBox=\"0 0 {1} {2}\" "
+        "width=\"100%\" "
         "role=\"img\" aria-label=\"{0}\" "
-        "font-size=\"11\" fill=\"currentColor\" stroke=\"none\">\n",
-        html_escape(title), chart_width, chart_height);
+        "font-size=\"13\" fill=\"currentColor\" stroke=\"none\">\n",
+        html_escape(names.title), chart_width, chart_height);
+    page_.add(
+        "<text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}</text>\n<text x=\"14\" y=\"{3}\" "
+        "text-anchor=\"middle\" transform=\"rotate(-90 14 {3})\">{4}</text>\n",
+        (left + chart_width - 8) / 2, chart_height - 8, html_escape(names.x),
+        (chart_height - bottom + 8) / 2, html_escape(names.y));
     add_grid();
   }
   ~Frame() { page_.raw("</svg></figure>\n"); }
@@ -56,8 +67,8 @@ class Frame {
   }
   static double width(double count) { return (chart_width - left - 8) / count; }
   void label(double x, const std::string& text) {
-    page_.add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x, chart_height - 8,
-              html_escape(text));
+    page_.add("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n", x,
+              chart_height - 26, html_escape(text));
   }
 
  private:
@@ -111,8 +122,11 @@ void add_relative(Page& page, const QosRecord& record) {
     least = std::min({least, job.default_of_isolation, job.controlled_of_isolation});
     most = std::max({most, job.default_of_isolation, job.controlled_of_isolation});
   }
-  Frame frame(page, "Work relative to isolation: default (grey) and controlled (white)", least,
-              most);
+  Frame frame(page,
+              {.title = "Work relative to isolation: default (grey) and controlled (white)",
+               .x = "kind of job",
+               .y = "work against isolation"},
+              least, most);
   const auto count = static_cast<double>(kinds.size());
   double i = 0;
   for (const auto& [kind, values] : kinds) {
@@ -128,8 +142,11 @@ void add_improvements(Page& page, const QosRecord& record) {
   std::vector<double> sorted;
   for (const QosJob& job : record.jobs) sorted.push_back(job.improvement);
   std::sort(sorted.rbegin(), sorted.rend());
-  Frame frame(page, "Improvement over default of each job, from best to worst", sorted.back(),
-              sorted.front());
+  Frame frame(page,
+              {.title = "Improvement over default of each job, from best to worst",
+               .x = "jobs, the best first",
+               .y = "improvement over default"},
+              sorted.back(), sorted.front());
   const auto count = static_cast<double>(sorted.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const double y = frame.y(sorted[i]);
@@ -147,7 +164,11 @@ void add_steps(Page& page, const QosRecord& record) {
     least = std::min(least, step.improvement);
     most = std::max(most, step.improvement);
   }
-  Frame frame(page, "Improvement against accepted configurations (Fig. 16)", least, most);
+  Frame frame(page,
+              {.title = "Improvement against accepted configurations (Fig. 16)",
+               .x = "accepted configurations",
+               .y = "improvement over default"},
+              least, most);
   const auto count = static_cast<double>(record.steps.size());
   std::string points;
   for (std::size_t i = 0; i < record.steps.size(); ++i) {
@@ -262,7 +283,7 @@ std::string qos_page(const QosRecord& record) {
       as_change(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
       as_change(quantiles.max), as_change(quantiles.min),
       counted(record.iterations_to_best, "iteration", "iterations"));
-  page.raw("<section>\n");
+  page.raw("<section><h2>Work of the jobs</h2>\n");
   page.raw(grid_begin);
   add_relative(page, record);
   add_improvements(page, record);

@@ -27,7 +27,9 @@ TEST(qos_page, has_the_papers_charts_and_both_sides_figures) {
   const std::string page = qos_page(record());
   for (const char* text :
        {"Work relative to isolation", "Improvement over default of each job", "Fig. 16",
-        "above +20 %", "up, level 2", "25.0 %", "best +28.0 %, worst -2.0 %"}) {
+        "above +20 %", "up, level 2", ">work against isolation<", ">kind of job<",
+        ">improvement over default<", ">accepted configurations<", ">jobs, the best first<",
+        "25.0 %", "best +28.0 %, worst -2.0 %"}) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   }
 }
