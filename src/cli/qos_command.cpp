@@ -86,8 +86,8 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
              report::counted(options.placements, "placement", "placements"),
              report::counted(options.iterations, "iteration", "iterations"),
              to_text(options.period));
-  Table table({"jobs", "default of isolation", "controlled", "improvement: median", "mean", "best",
-               "worst"});
+  fmt::print("default, controlled: work against isolation; median to worst: improvement\n");
+  Table table({"jobs", "default", "controlled", "median", "mean", "best", "worst"});
   const auto row = [&](const std::string& name, const std::string& before, const std::string& after,
                        const std::vector<double>& improvements) {
     const Summary s = summary_of(improvements);

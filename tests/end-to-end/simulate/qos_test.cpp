@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "soundness.hpp"
 
@@ -39,6 +40,15 @@ TEST(qos, prints_what_each_job_gained_and_leaves_a_page_beside_it) {
   EXPECT_EQ(report.code, 0) << report.describe();
   EXPECT_TRUE(std::filesystem::exists(out / "qos.html")) << "from qos.json alone";
   std::filesystem::remove_all(out);
+}
+
+TEST(qos, prints_a_table_of_80_columns_into_a_pipe) {
+  const Ended ended = qos({"--iterations", "2"});
+  ASSERT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_NE(ended.output.find("jobs              default  controlled  median"), std::string::npos)
+      << ended.describe();
+  std::istringstream lines(ended.output);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
 TEST(qos, runs_real_processes_and_measures_levels_set_by_hand_beside_the_controllers) {
