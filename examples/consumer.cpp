@@ -15,7 +15,7 @@ volatile std::sig_atomic_t stopped = 0;
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
+  if (argc != 2 || argv[1][0] == '-') {
     std::fprintf(stderr, "usage: %s NAME    as in weft stream … --sink shm:NAME\n", argv[0]);
     return 2;
   }

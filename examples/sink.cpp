@@ -2,6 +2,7 @@
 // A sink of your own: analyses timeslices inside the compute nodes. This one finds the mean of all
 // bytes; a timeslice holds one component per input node, which holds descriptors, then contents.
 #include <cstdio>
+#include <cstring>
 
 #include "weft/stream.hpp"
 
@@ -42,7 +43,11 @@ class MeanSink final : public weft::Sink {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::printf("usage: %s    prints the mean of each timeslice of a pattern\n", argv[0]);
+    return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
+  }
   weft::StreamOptions options;  // four input nodes with a pattern, four compute nodes
   options.timeslices = 2000;
   options.make_sink = [](const weft::SinkPlace& place) {

@@ -40,7 +40,11 @@ class Thermometer final : public weft::Source {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::printf("usage: %s    streams an hour of readings of three thermometers\n", argv[0]);
+    return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
+  }
   weft::StreamOptions options;
   options.inputs = 3;
   options.computes = 2;

@@ -50,6 +50,10 @@ done
 usage="$(LD_LIBRARY_PATH="$libdir" "$dir/by-cmake/example_consumer" 2>&1)" &&
   fail "example_consumer runs without a name"
 [[ $usage == usage:* ]] || fail "example_consumer said: $usage"
+for example in source sink; do
+  usage=$(LD_LIBRARY_PATH="$libdir" "$dir/by-cmake/example_$example" --help) || fail "example_$example has no --help"
+  [[ $usage == usage:* ]] || fail "example_$example --help said: $usage"
+done
 
 # The first program of docs/spmd.md, by the commands that it shows, in a home where weft is installed.
 mkdir "$dir/home"
