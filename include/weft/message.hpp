@@ -46,7 +46,7 @@ class MessageHistory {
 
   /// Returns whether this process has failed before.
   virtual bool is_later_life() const = 0;
-  /// Returns whether this life has sent or received something. Then it is too late for `go_on`.
+  /// Returns whether this life has sent or received something. Then it is too late for `resume`.
   virtual bool has_begun() const = 0;
   /// Returns the name of this run of the job, valid as long as this object.
   virtual std::string_view run() const = 0;
@@ -54,11 +54,11 @@ class MessageHistory {
   /// point of the program. A later life has the same number at the same point.
   virtual std::uint64_t place() const = 0;
   /// Returns this process's place in all flows of all groups and the messages that it keeps for
-  /// others, as bytes for `go_on`. Errors: operations are under way; the process has sent itself a
+  /// others, as bytes for `resume`. Errors: operations are under way; the process has sent itself a
   /// message that it has not received.
   virtual Result<std::vector<std::byte>> store() = 0;
   /// Tells weft that the last state from `store` outlives this process, and that each later life
-  /// calls `go_on` with it or a newer one. The others then drop the messages that this process had
+  /// calls `resume` with it or a newer one. The others then drop the messages that this process had
   /// received by then. A process whose later lives begin at the beginning never calls it.
   virtual void commit() = 0;
   /// Returns whether an earlier life of this process stored this state in this run of the job.
@@ -66,7 +66,7 @@ class MessageHistory {
   /// Continues from a stored state. A later life calls it before it sends or receives. Errors:
   /// not_found when another run or another process stored the state; the state is damaged; this
   /// life has sent or received something; there is no memory for the kept messages.
-  virtual Result<void> go_on(std::span<const std::byte> stored) = 0;
+  virtual Result<void> resume(std::span<const std::byte> stored) = 0;
   /// Returns how many bytes of messages this process keeps for others.
   virtual ByteCount kept() const = 0;
 };

@@ -131,7 +131,9 @@ class Messenger final : private MessageHistory {
     waiter_.stored(machine_.place());
   }
   bool knows(std::span<const std::byte> stored) const override { return machine_.knows(stored); }
-  Result<void> go_on(std::span<const std::byte> stored) override { return machine_.go_on(stored); }
+  Result<void> resume(std::span<const std::byte> stored) override {
+    return machine_.resume(stored);
+  }
   ByteCount kept() const override { return machine_.outbox_bytes(); }
 
   std::size_t post_what_can_go();

@@ -245,7 +245,7 @@ TEST(message_history, takes_a_later_life_to_where_an_earlier_one_was_stored) {
   StoredMember later(hub, 1, 2);
   MessageHistory& history = *later.world->history();
   EXPECT_TRUE(history.is_later_life());
-  ASSERT_TRUE(history.go_on(*stored).ok());
+  ASSERT_TRUE(history.resume(*stored).ok());
   a.meet(later, 1, 2);
   later.meet(a, 0, 1);
   // It repeats the operations behind that place, and gets the messages sent to it there.
@@ -293,10 +293,10 @@ TEST(message_history, of_another_run_or_after_the_first_word_is_refused) {
   pass(a, b, "one");
   const auto stored = a.world->history()->store();
   ASSERT_TRUE(stored.ok());
-  const auto late = a.world->history()->go_on(*stored);
+  const auto late = a.world->history()->resume(*stored);
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ErrorCode::invalid_argument);
-  const auto others = b.world->history()->go_on(*stored);
+  const auto others = b.world->history()->resume(*stored);
   ASSERT_FALSE(others.ok());
   EXPECT_EQ(others.error().code, ErrorCode::not_found);
   (void)a.world->start_receive(Rank(1), Tag(5), {});

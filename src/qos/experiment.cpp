@@ -80,7 +80,7 @@ void run_at_once(std::size_t count, unsigned threads,
 
 /// Runs tracks from their beginning, or from the end of the windows that the directory keeps.
 Result<void> run_all(const ExperimentOptions& options, const std::vector<Track*>& tracks,
-                     const std::function<bool()>& go_on) {
+                     const std::function<bool()>& may_continue) {
   for (Track* track : tracks) {
     std::unique_ptr<Controller> controller;
     if (track->is_controlled()) {
@@ -92,7 +92,7 @@ Result<void> run_all(const ExperimentOptions& options, const std::vector<Track*>
     }
     if (auto begun = track->begin(std::move(controller)); !begun) return begun;
   }
-  return run_tracks(tracks, options.threads, go_on);
+  return run_tracks(tracks, options.threads, may_continue);
 }
 
 /// Runs this process's tracks; the first process then reads the others' windows from the directory.

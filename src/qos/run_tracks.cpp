@@ -33,7 +33,8 @@ struct Task {
 
 class TrackThreads {
  public:
-  TrackThreads(std::span<Track* const> tracks, const std::function<bool()>& go_on) : go_on_(go_on) {
+  TrackThreads(std::span<Track* const> tracks, const std::function<bool()>& may_continue)
+      : may_continue_(may_continue) {
     for (Track* track : tracks) running_.push_back({.track = track});
   }
 
@@ -129,7 +130,7 @@ class TrackThreads {
     } else {
       state = window->error();
     }
-    if (state && !go_on_()) {
+    if (state && !may_continue_()) {
       state = Error{ErrorCode::cancelled, "the experiment was ended before it was done"};
     }
     lock.lock();
@@ -157,7 +158,7 @@ class TrackThreads {
   /// Windows of one track that lie ready or are simulated, at most.
   static constexpr std::uint32_t most_ahead = 64;
 
-  const std::function<bool()>& go_on_;
+  const std::function<bool()>& may_continue_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<RunningTrack> running_;
@@ -167,8 +168,8 @@ class TrackThreads {
 }  // namespace
 
 Result<void> run_tracks(std::span<Track* const> tracks, unsigned threads,
-                        const std::function<bool()>& go_on) {
-  return TrackThreads(tracks, go_on).run(threads);
+                        const std::function<bool()>& may_continue) {
+  return TrackThreads(tracks, may_continue).run(threads);
 }
 
 }  // namespace weft::qos

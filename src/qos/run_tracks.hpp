@@ -14,11 +14,11 @@
 
 namespace weft::qos {
 
-/// Completes all windows of tracks that have begun. Calls `go_on` after each one, from several
-/// threads, and stops when it returns false. Tracks at the front come first; a window that a
-/// controller waits for comes before all that nobody waits for. The first error that is no
+/// Completes all windows of tracks that have begun. Calls `may_continue` after each one, from
+/// several threads, and stops when it returns false. Tracks at the front come first; a window that
+/// a controller waits for comes before all that nobody waits for. The first error that is no
 /// cancellation, else that.
 Result<void> run_tracks(std::span<Track* const> tracks, unsigned threads,
-                        const std::function<bool()>& go_on);
+                        const std::function<bool()>& may_continue);
 
 }  // namespace weft::qos

@@ -162,7 +162,7 @@ struct Checkpoint::State {
   std::optional<std::uint64_t> newest_of_this_run(const std::string& directory) const;
   /// The steps of which this rank has files, as it tells the others.
   std::vector<std::uint64_t> steps_to_tell(const std::string& directory) const;
-  Result<void> go_on_from(const std::string& directory, std::uint64_t step);
+  Result<void> resume_from(const std::string& directory, std::uint64_t step);
   Result<void> read_back(const std::string& directory, std::uint64_t step,
                          const std::function<Result<void>(const Result<void>&)>& together);
 
@@ -194,7 +194,7 @@ Result<void> Checkpoint::save(const std::string& directory, std::uint64_t step) 
         });
     return written.ok() ? file->commit() : std::move(written);
   };
-  // The one before can be gone_on from by all, or it is no reason to forget anything.
+  // The one before can be resumed from by all, or it is no reason to forget anything.
   const Result<void> own = state_->stored.ok() ? write_file() : state_->stored;
   if (auto all = agree(state_->group, own); !all.ok()) return all;
   const std::vector<std::uint64_t> steps = steps_in(directory, rank);
@@ -249,12 +249,12 @@ std::vector<std::uint64_t> Checkpoint::State::steps_to_tell(const std::string& d
 }
 
 /// Alone: the others need not know.
-Result<void> Checkpoint::State::go_on_from(const std::string& directory, std::uint64_t step) {
+Result<void> Checkpoint::State::resume_from(const std::string& directory, std::uint64_t step) {
   const std::string path = history_name(directory, step, group.rank());
   const auto stored = read_whole(path);
   if (!stored.ok()) return stored.error();
-  if (auto gone_on = history()->go_on(*stored); !gone_on.ok()) {
-    return Error{gone_on.error().code, fmt::format("{}: {}", path, gone_on.error().message)};
+  if (auto resumed = history()->resume(*stored); !resumed.ok()) {
+    return Error{resumed.error().code, fmt::format("{}: {}", path, resumed.error().message)};
   }
   return read_back(directory, step, [](const Result<void>& own) { return own; });
 }
@@ -263,7 +263,7 @@ Result<std::optional<std::uint64_t>> Checkpoint::resume(const std::string& direc
   state_->goes_on = true;
   const auto step = state_->newest_of_this_run(directory);
   if (!step) return step;
-  if (auto done = state_->go_on_from(directory, *step); !done.ok()) return done.error();
+  if (auto done = state_->resume_from(directory, *step); !done.ok()) return done.error();
   return step;
 }
 
@@ -288,7 +288,7 @@ Result<void> Checkpoint::restore(const std::string& directory, std::uint64_t ste
   const MessageHistory* const history = state_->history();
   if (history != nullptr && !history->has_begun() && state_->goes_on &&
       state_->newest_of_this_run(directory) == step) {
-    return state_->go_on_from(directory, step);
+    return state_->resume_from(directory, step);
   }
   return state_->read_back(directory, step,
                            [&](const Result<void>& own) { return agree(state_->group, own); });

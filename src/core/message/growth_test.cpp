@@ -204,7 +204,7 @@ TEST(growth, what_an_outbox_kept_goes_on_in_a_smaller_one) {
   ASSERT_TRUE(stored.ok()) << stored.error().message;
   MessageMachine later(MessageOptions{.self = NodeId(0), .nodes = 2, .retain = true, .run = "run"},
                        Instant(), OutboxRoom{.limit = ByteCount::kib(2)});
-  const auto good = later.go_on(stored.value());
+  const auto good = later.resume(stored.value());
   EXPECT_TRUE(good.ok()) << good.error().message;
 }
 

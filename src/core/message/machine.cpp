@@ -363,7 +363,7 @@ std::uint64_t MessageMachine::place() const {
   return sum;
 }
 
-Result<void> MessageMachine::go_on(std::span<const std::byte> stored) {
+Result<void> MessageMachine::resume(std::span<const std::byte> stored) {
   const auto history = decode_history(stored);
   if (!history) return history.error();
   if (!is_ours(*history)) {
@@ -375,8 +375,8 @@ Result<void> MessageMachine::go_on(std::span<const std::byte> stored) {
   }
   for (const StoredPair& from : history->pairs) {
     Pair& to = pair(from.peer);
-    if (auto good = to.out.go_on(from); !good) return good;
-    to.in.go_on(from);
+    if (auto good = to.out.resume(from); !good) return good;
+    to.in.resume(from);
     to.went_on = true;
     // If it has not said hello yet, that says so.
     to.owes_pull = peers_[from.peer.value()].up && !to.owes_hello && !to.pulls;

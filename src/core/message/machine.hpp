@@ -125,8 +125,8 @@ class MessageMachine {
   /// Flows that are not at rest.
   std::size_t active_flows() const;
 
-  /// The state that `go_on` needs in a later life. Errors: operations under way; messages to itself
-  /// that were not received.
+  /// The state that `resume` needs in a later life. Errors: operations under way; messages to
+  /// itself that were not received.
   Result<std::vector<std::byte>> store();
   /// Something was sent or received.
   bool has_begun() const;
@@ -139,7 +139,7 @@ class MessageMachine {
   /// Before anything else in a later life: it goes on from where an earlier one was stored. Errors:
   /// it is another's or another run's (not_found), damaged, too late, or there is no memory for its
   /// kept messages, which are restored even beyond the limit of the outbox.
-  Result<void> go_on(std::span<const std::byte> stored);
+  Result<void> resume(std::span<const std::byte> stored);
   /// The last state from `store` outlives this process: its later lives go on from there, so that
   /// the others need not keep messages received by then.
   void commit();

@@ -415,7 +415,7 @@ void PairIn::store(StoredPair& into) {
   flows_.for_each_resting([&](const FlowKey& key, FlowPlace& place) { add(key, place); });
 }
 
-void PairIn::go_on(const StoredPair& from) {
+void PairIn::resume(const StoredPair& from) {
   for (const StoredReceives& stored : from.receives) {
     Flow& to = flow(stored.flow);
     WEFT_CHECK(to.posted.empty());

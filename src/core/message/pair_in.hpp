@@ -83,7 +83,7 @@ class PairIn {
   /// This process's place in each flow.
   void store(StoredPair& into);
   /// As if all before that had been received by this process, which has received nothing.
-  void go_on(const StoredPair& from);
+  void resume(const StoredPair& from);
   /// Later lives go on from there: the peer need not keep messages before that.
   void forget(std::span<const StoredReceives> before);
   /// A message has come that nobody has received yet.

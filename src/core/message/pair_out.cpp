@@ -333,9 +333,9 @@ void PairOut::store(StoredPair& into) {
   });
 }
 
-Result<void> PairOut::go_on(const StoredPair& from) {
+Result<void> PairOut::resume(const StoredPair& from) {
   for (const StoredSends& sends : from.sends) {
-    if (auto good = go_on(sends); !good) return good;
+    if (auto good = resume(sends); !good) return good;
   }
   return {};
 }
@@ -352,7 +352,7 @@ bool PairOut::keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uin
   return flow.archive.add(bodies_, flow.first, bytes, body, before, after);
 }
 
-Result<void> PairOut::go_on(const StoredSends& from) {
+Result<void> PairOut::resume(const StoredSends& from) {
   Flow& to = flow(from.flow);
   if (to.next() != 0) {
     return Error{ErrorCode::invalid_argument,

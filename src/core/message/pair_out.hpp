@@ -110,7 +110,7 @@ class PairOut {
   void store(StoredPair& into);
   /// Goes on as if this process had sent all that. Errors: it has sent something already; there is
   /// no memory.
-  Result<void> go_on(const StoredPair& from);
+  Result<void> resume(const StoredPair& from);
   /// Lets all operations that are not done fail.
   void fail_all(Failure failure);
   /// Some of its operations are not done.
@@ -259,7 +259,7 @@ class PairOut {
   bool may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const;
   void release(const Flow& flow, Serial serial, Kept& kept);
   void drop_front(Flow& flow);
-  Result<void> go_on(const StoredSends& from);
+  Result<void> resume(const StoredSends& from);
   bool keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
                    std::uint64_t after);
   bool is_needed(const Flow& flow, Serial serial) const {

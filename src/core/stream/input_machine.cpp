@@ -198,11 +198,11 @@ void InputMachine::pass_given_up() {
   }
   if (window_.oldest() == before) return;
   free_consumed();
-  if (!source_ended_) go_on_at(window_.oldest());
+  if (!source_ended_) skip_source_to(window_.oldest());
 }
 
 /// The source skips timeslices below t when it has not come that far.
-void InputMachine::go_on_at(TimesliceIndex t) {
+void InputMachine::skip_source_to(TimesliceIndex t) {
   const std::uint64_t wanted = first_microslice(t);
   if (wanted <= buffer_.next()) return;
   buffer_.restart_at(wanted);

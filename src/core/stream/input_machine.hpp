@@ -136,7 +136,7 @@ class InputMachine final : public schedule::SendState {
   void on_given_up(std::uint32_t compute, const GivenUp& given_up);
   void pass_given_up();
   bool is_given_up(TimesliceIndex t) const;
-  void go_on_at(TimesliceIndex t);
+  void skip_source_to(TimesliceIndex t);
   void on_prepare(NodeId from, const Prepare& prepare);
   void on_write_completed(const Completion& completion);
   void settle(std::uint32_t compute);

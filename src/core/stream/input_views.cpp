@@ -293,7 +293,7 @@ void InputMachine::apply(Instant now, const View& next) {
   }
   skip_done();
   // Others may have gone on without this node, further than its source has come.
-  go_on_at(window_.oldest());
+  skip_source_to(window_.oldest());
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) open_pair(c);
   schedule_->on_grid(now, view_.grid());
   take_early(now);

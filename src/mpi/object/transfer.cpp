@@ -378,15 +378,15 @@ void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
 // At once when it is matched: messages of one sender and tag are matched in the order of their
 // sending, so that their bodies are received, and their matches told, in the order of their flows.
 void Transfer::deliver(Request& receive, const Arrived& message) {
-  if (!fill(receive, message)) go_on(receive, message);
+  if (!fill(receive, message)) receive_body(receive, message);
 }
 
 void Transfer::take_matched() {
   const auto matched = std::exchange(matched_, {});
-  for (const auto& [request, message] : matched) go_on(*request, message);
+  for (const auto& [request, message] : matched) receive_body(*request, message);
 }
 
-void Transfer::go_on(Request& receive, const Arrived& message) {
+void Transfer::receive_body(Request& receive, const Arrived& message) {
   const Group& group = *message.group;
   const Header& header = message.header;
   const NodeId sender = group.members[message.source];

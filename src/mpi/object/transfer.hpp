@@ -275,7 +275,7 @@ class Transfer final : private message::EarlyWatch {
                    std::span<const std::byte> content);
   bool fill(Request& receive, const Arrived& message);
   void deliver(Request& receive, const Arrived& message);
-  void go_on(Request& receive, const Arrived& message);
+  void receive_body(Request& receive, const Arrived& message);
   void finish(Request& request);
 };
 

@@ -134,7 +134,7 @@ class Explorer {
     while (!open_.empty()) {
       const Waiting waiting = open_.back();
       open_.pop_back();
-      go_on(waiting);
+      expand(waiting);
     }
   }
 
@@ -157,7 +157,7 @@ class Explorer {
     if (seen_.insert(waiting)) open_.push_back(waiting);
   }
 
-  void go_on(const Waiting& waiting) {
+  void expand(const Waiting& waiting) {
     const PortRef here = topology_.peer(waiting.came_over);
     if (topology_.is_host(here.vertex)) {
       WEFT_CHECK(here.vertex.value() == waiting.state.destination, "{} delivers to {}, not host {}",
