@@ -157,7 +157,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   if (auto added = control_->add_peer(id, incarnation, parsed->control); !added.ok()) return added;
   if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);
   auto& slot = peers_[id.value()];
-  if (slot == nullptr) slot = std::make_unique<Peer>(*this);
+  if (slot == nullptr) slot = std::make_unique<MappedPeer>(*this);
   slot->id = id;
   if (incarnation >= slot->incarnation) {
     slot->incarnation = incarnation;
@@ -172,12 +172,12 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
 // ends only with one of the two processes.
 bool Endpoint::is_silent(NodeId id) const {
   if (control_->is_silent(id)) return true;
-  const Peer* const peer = find_peer(id);
+  const MappedPeer* const peer = find_peer(id);
   return peer != nullptr && peer->is_linked && !peer->is_broken && !peer->is_up;
 }
 
 void Endpoint::remove_peer(NodeId id) {
-  Peer* const peer = find_peer(id);
+  MappedPeer* const peer = find_peer(id);
   if (peer == nullptr || !peer->is_known) return;
   peer->is_known = false;
   peer->is_broken = true;
@@ -203,7 +203,7 @@ void Endpoint::retract(const Region& region) {
 std::size_t Endpoint::post(std::span<const TxOp> ops) {
   std::size_t taken = 0;
   while (taken < ops.size() && post_one(ops[taken])) ++taken;
-  for (Peer* peer = std::exchange(touched_, nullptr); peer != nullptr;
+  for (MappedPeer* peer = std::exchange(touched_, nullptr); peer != nullptr;
        peer = std::exchange(peer->next_touched, nullptr)) {
     peer->is_touched = false;
     wake_if_sleeping(*peer);
@@ -218,7 +218,7 @@ bool Endpoint::post_one(const TxOp& op) {
              op.size(), limit);
   if (outstanding_ == limits_.max_outstanding) return false;
   ++outstanding_;
-  Peer* const peer = find_peer(op.peer);
+  MappedPeer* const peer = find_peer(op.peer);
   if (peer == nullptr || !peer->is_up) {
     complete(CompletionKind::failed, op);
     return true;
@@ -282,25 +282,25 @@ void Endpoint::serve_peers(Yield& yield) {
 void Endpoint::look_at_quiet_peers(Yield& yield) {
   for (std::size_t looks = 0; looks < kQuietLooks; ++looks) {
     if (++next_quiet_ >= up_.size()) next_quiet_ = 0;
-    Peer& peer = *up_[next_quiet_];
+    MappedPeer& peer = *up_[next_quiet_];
     if (peer.is_busy || !peer.consumer.has_next()) continue;
     become_busy(peer);
     serve(peer, yield);
   }
 }
 
-void Endpoint::become_busy(Peer& peer) {
+void Endpoint::become_busy(MappedPeer& peer) {
   peer.quiet_for = 0;
   if (!std::exchange(peer.is_busy, true)) busy_.push_back(&peer);
 }
 
 void Endpoint::wake_quiet_peers_if_few() {
   if (up_.size() > kQuietLooks) return;
-  for (Peer* const peer : up_) become_busy(*peer);
+  for (MappedPeer* const peer : up_) become_busy(*peer);
 }
 
 void Endpoint::leave_quiet_peers() {
-  std::erase_if(busy_, [](Peer* peer) {
+  std::erase_if(busy_, [](MappedPeer* peer) {
     const std::uint64_t moved = peer->consumer.position() + peer->producer.position();
     const bool has_work = !peer->queue.empty() || !peer->fetching.empty() || peer->trial.is_open ||
                           peer->consumer.unreleased() > 0;
@@ -315,7 +315,7 @@ void Endpoint::leave_quiet_peers() {
 // Nobody needs to wake this side any more.
 void Endpoint::wake_up() {
   is_said_asleep_ = false;
-  for (Peer* const peer : up_) {
+  for (MappedPeer* const peer : up_) {
     peer->consumer.take_back_sleeping();
     peer->producer.take_back_space_wanted();
   }
@@ -324,7 +324,7 @@ void Endpoint::wake_up() {
 void Endpoint::say_asleep(Instant now) {
   is_said_asleep_ = true;
   bool was_said = true;
-  for (Peer* const peer : up_) {
+  for (MappedPeer* const peer : up_) {
     was_said = peer->consumer.say_sleeping() && was_said;
     if (peer->queue.empty() && peer->fetching.empty()) continue;
     was_said = peer->producer.say_space_wanted() && was_said;
@@ -334,7 +334,7 @@ void Endpoint::say_asleep(Instant now) {
 }
 
 // After having said that it sleeps: whether something came in between.
-bool Endpoint::sees_work(Peer& peer) {
+bool Endpoint::sees_work(MappedPeer& peer) {
   if (peer.is_broken) return false;
   if (peer.consumer.has_next() || peer.consumer.unreleased() > 0) return true;
   if (peer.queue.empty() && peer.fetching.empty()) return false;
@@ -343,7 +343,7 @@ bool Endpoint::sees_work(Peer& peer) {
 }
 
 bool Endpoint::sees_any_work(int looks) {
-  const auto sees = [this](Peer* peer) {
+  const auto sees = [this](MappedPeer* peer) {
     if (!sees_work(*peer)) return false;
     become_busy(*peer);
     return true;
@@ -364,8 +364,8 @@ WaitHint Endpoint::prepare_wait(Instant now) {
   hint.ready = hint.ready || completed_count_ > 0 || event_first_ < event_count_ ||
                owed_wakes_ > 0 || sees_any_work(now < safe_from ? kLooksBeforeSleep : 1);
   if (now < safe_from) hint.poll_by = std::min(hint.poll_by, safe_from);
-  const bool is_fetched_from =
-      std::any_of(up_.begin(), up_.end(), [](const Peer* peer) { return !peer->fetching.empty(); });
+  const bool is_fetched_from = std::any_of(
+      up_.begin(), up_.end(), [](const MappedPeer* peer) { return !peer->fetching.empty(); });
   hint.moving = std::exchange(has_moved_, false) ||
                 (is_fetched_from && now - fetching_since_ < kLongestFetch);
   return hint;

@@ -41,21 +41,22 @@ struct Trial {
 };
 
 class Endpoint;
-struct Peer;
+struct MappedPeer;
 
 class Lane final : public SendLane {
  public:
-  Lane(Endpoint& endpoint, Peer& peer) : endpoint_(endpoint), peer_(peer) {}
+  Lane(Endpoint& endpoint, MappedPeer& peer) : endpoint_(endpoint), peer_(peer) {}
   std::byte* reserve(std::size_t bytes) override;
   void send() override;
 
  private:
   Endpoint& endpoint_;
-  Peer& peer_;
+  MappedPeer& peer_;
 };
 
-struct Peer {
-  explicit Peer(Endpoint& endpoint) : lane(endpoint, *this) {}
+/// A peer, and the segments of both: once they are mapped, frames pass through their rings.
+struct MappedPeer {
+  explicit MappedPeer(Endpoint& endpoint) : lane(endpoint, *this) {}
 
   NodeId id{};
   Incarnation incarnation{};  ///< the highest known
@@ -82,7 +83,7 @@ struct Peer {
   OperationList queue;
   OperationList fetching;   ///< records are in the ring
   bool is_touched = false;  ///< in the endpoint's list
-  Peer* next_touched = nullptr;
+  MappedPeer* next_touched = nullptr;
   bool is_streaming = false;    ///< there was a record when it was served last
   bool is_busy = false;         ///< in the endpoint's list of those that each poll looks at
   std::uint32_t quiet_for = 0;  ///< polls with nothing to do, as far as was looked
@@ -135,7 +136,7 @@ class Endpoint final : public ShmFabric {
   };
 
   // endpoint.cpp
-  Peer* find_peer(NodeId id) const {
+  MappedPeer* find_peer(NodeId id) const {
     return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   }
   bool post_one(const TxOp& op);
@@ -143,49 +144,50 @@ class Endpoint final : public ShmFabric {
   void yield_completed(Yield& yield);
   void serve_peers(Yield& yield);
   void look_at_quiet_peers(Yield& yield);
-  void become_busy(Peer& peer);
+  void become_busy(MappedPeer& peer);
   void leave_quiet_peers();
   void wake_quiet_peers_if_few();
   void wake_up();
   void say_asleep(Instant now);
-  bool sees_work(Peer& peer);
+  bool sees_work(MappedPeer& peer);
   bool sees_any_work(int looks);
 
   // endpoint_links.cpp
   void serve_control(Yield& yield);
   bool take_event(const Completion& event, Yield& yield);
   bool is_control_due() const;
-  void tell(Peer& peer, const Note& note);
-  void begin_link(Peer& peer, Incarnation incarnation);
-  void on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yield);
-  bool on_hello(Peer& peer, const Note& note);
-  void report_up(Peer& peer, Yield& yield);
-  bool end_link(Peer& peer, Yield& yield);
-  void fail_operations(Peer& peer);
-  void break_link(Peer& peer, std::string_view why);
-  void end_session(Peer& peer);
+  void tell(MappedPeer& peer, const Note& note);
+  void begin_link(MappedPeer& peer, Incarnation incarnation);
+  void on_note(MappedPeer& peer, std::span<const std::byte> bytes, Yield& yield);
+  bool on_hello(MappedPeer& peer, const Note& note);
+  void report_up(MappedPeer& peer, Yield& yield);
+  bool end_link(MappedPeer& peer, Yield& yield);
+  void fail_operations(MappedPeer& peer);
+  void break_link(MappedPeer& peer, std::string_view why);
+  void end_session(MappedPeer& peer);
 
   // endpoint_io.cpp
-  bool may_fetch(const Peer& peer, const TxOp& op) const;
-  bool is_to_fetch(const Peer& peer, const TxOp& op) const;
-  void begin_trial(Peer& peer, const TxOp& op);
-  static void add_to_trial(Peer& peer, const TxOp& op);
-  static void end_trial(Peer& peer);
-  void await_fetch(Peer& peer, QueuedOperation& operation);
-  bool start(Peer& peer, const TxOp& op);
-  bool go_on(Peer& peer, QueuedOperation& operation);
-  bool put_message(Peer& peer, std::span<const std::byte> head, std::span<const std::byte> body);
-  bool put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done);
-  bool put_pull(Peer& peer, const TxOp& op);
-  void flush(Peer& peer);
-  void retire_fetched(Peer& peer);
-  void wake_if_sleeping(Peer& peer);
-  void wake(Peer& peer);
-  void serve(Peer& peer, Yield& yield);
-  void receive(Peer& peer, Yield& yield);
-  bool take_write(Peer& peer, std::span<const std::byte> payload);
-  bool take_pull(Peer& peer, std::span<const std::byte> payload);
-  void release(Peer& peer);
+  bool may_fetch(const MappedPeer& peer, const TxOp& op) const;
+  bool is_to_fetch(const MappedPeer& peer, const TxOp& op) const;
+  void begin_trial(MappedPeer& peer, const TxOp& op);
+  static void add_to_trial(MappedPeer& peer, const TxOp& op);
+  static void end_trial(MappedPeer& peer);
+  void await_fetch(MappedPeer& peer, QueuedOperation& operation);
+  bool start(MappedPeer& peer, const TxOp& op);
+  bool transmit(MappedPeer& peer, QueuedOperation& operation);
+  bool put_message(MappedPeer& peer, std::span<const std::byte> head,
+                   std::span<const std::byte> body);
+  bool put_chunks(MappedPeer& peer, const TxOp& op, std::uint64_t& done);
+  bool put_pull(MappedPeer& peer, const TxOp& op);
+  void flush(MappedPeer& peer);
+  void retire_fetched(MappedPeer& peer);
+  void wake_if_sleeping(MappedPeer& peer);
+  void wake(MappedPeer& peer);
+  void serve(MappedPeer& peer, Yield& yield);
+  void receive(MappedPeer& peer, Yield& yield);
+  bool take_write(MappedPeer& peer, std::span<const std::byte> payload);
+  bool take_pull(MappedPeer& peer, std::span<const std::byte> payload);
+  void release(MappedPeer& peer);
   std::byte* find_region(std::uint64_t key, std::uint64_t offset, std::uint64_t length);
 
   ShmOptions options_;
@@ -201,12 +203,13 @@ class Endpoint final : public ShmFabric {
   std::size_t completed_first_ = 0;
   std::size_t completed_count_ = 0;
 
-  std::vector<std::unique_ptr<Peer>> peers_;  // by node id
-  std::vector<Peer*> up_;
-  std::vector<Peer*> busy_;     // of those: something came or went of late; each poll looks at them
+  std::vector<std::unique_ptr<MappedPeer>> peers_;  // by node id
+  std::vector<MappedPeer*> up_;
+  std::vector<MappedPeer*>
+      busy_;                    // of those: something came or went of late; each poll looks at them
   std::size_t next_quiet_ = 0;  // in up_: the next quiet peer to look at
   std::uint32_t polls_ = 0;
-  Peer* touched_ = nullptr;         // by the current batch of `post`
+  MappedPeer* touched_ = nullptr;   // by the current batch of `post`
   std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll
   std::size_t first_served_ = 0;    // in busy_; goes round, so that nobody is always last
   std::size_t owed_wakes_ = 0;

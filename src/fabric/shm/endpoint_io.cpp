@@ -38,7 +38,7 @@ void gather(const TxOp& op, std::uint64_t from, std::byte* to, std::size_t size)
 
 }  // namespace
 
-inline bool Endpoint::put_message(Peer& peer, std::span<const std::byte> head,
+inline bool Endpoint::put_message(MappedPeer& peer, std::span<const std::byte> head,
                                   std::span<const std::byte> body) {
   std::byte* const place = peer.producer.reserve(head.size() + body.size());
   if (place == nullptr) return false;
@@ -48,16 +48,16 @@ inline bool Endpoint::put_message(Peer& peer, std::span<const std::byte> head,
   return true;
 }
 
-bool Endpoint::may_fetch(const Peer& peer, const TxOp& op) const {
+bool Endpoint::may_fetch(const MappedPeer& peer, const TxOp& op) const {
   return op.kind == OpKind::write && peer.may_pull && op.size() >= options_.pull_from;
 }
 
-bool Endpoint::is_to_fetch(const Peer& peer, const TxOp& op) const {
+bool Endpoint::is_to_fetch(const MappedPeer& peer, const TxOp& op) const {
   return may_fetch(peer, op) && (!options_.pull_when_faster || peer.way.fetches());
 }
 
 // With a write that nothing else of this side delays.
-void Endpoint::begin_trial(Peer& peer, const TxOp& op) {
+void Endpoint::begin_trial(MappedPeer& peer, const TxOp& op) {
   if (!options_.pull_when_faster || peer.trial.is_open || !peer.fetching.empty() ||
       !may_fetch(peer, op)) {
     return;
@@ -67,13 +67,13 @@ void Endpoint::begin_trial(Peer& peer, const TxOp& op) {
 }
 
 // A write that is in the ring: its receiver has it when it is as far.
-void Endpoint::add_to_trial(Peer& peer, const TxOp& op) {
+void Endpoint::add_to_trial(MappedPeer& peer, const TxOp& op) {
   if (!peer.trial.is_open || peer.trial.bytes >= kLargestTrial) return;
   peer.trial.bytes += op.size();
   peer.trial.end = peer.producer.position();
 }
 
-void Endpoint::end_trial(Peer& peer) {
+void Endpoint::end_trial(MappedPeer& peer) {
   Trial& trial = peer.trial;
   if (trial.end == 0 || !peer.producer.refresh() || peer.producer.consumed() < trial.end) return;
   const std::chrono::duration<double, std::nano> took =
@@ -83,7 +83,7 @@ void Endpoint::end_trial(Peer& peer) {
 }
 
 // Begins an operation whose turn it is. False when nothing of it happened for want of room.
-bool Endpoint::start(Peer& peer, const TxOp& op) {
+bool Endpoint::start(MappedPeer& peer, const TxOp& op) {
   if (op.kind == OpKind::send) {
     if (!put_message(peer, op.segments[0], op.segments[1])) return false;
     complete(CompletionKind::sent, op);
@@ -109,7 +109,7 @@ bool Endpoint::start(Peer& peer, const TxOp& op) {
 
 // True when nothing of the operation is left to be put into the ring; it is complete then, or among
 // those whose bytes are awaited.
-bool Endpoint::go_on(Peer& peer, QueuedOperation& operation) {
+bool Endpoint::transmit(MappedPeer& peer, QueuedOperation& operation) {
   if (operation.put == 0 && is_to_fetch(peer, operation.op)) {
     if (!put_pull(peer, operation.op)) return false;
     await_fetch(peer, peer.queue.pop());
@@ -126,14 +126,14 @@ bool Endpoint::go_on(Peer& peer, QueuedOperation& operation) {
   return true;
 }
 
-void Endpoint::await_fetch(Peer& peer, QueuedOperation& operation) {
+void Endpoint::await_fetch(MappedPeer& peer, QueuedOperation& operation) {
   operation.end = peer.producer.position();
   fetching_since_ = now_;
   peer.fetching.push(operation);
 }
 
 SendLane* Endpoint::lane(NodeId to) {
-  Peer* const peer = find_peer(to);
+  MappedPeer* const peer = find_peer(to);
   return peer != nullptr ? &peer->lane : nullptr;
 }
 
@@ -148,7 +148,7 @@ void Lane::send() {
   if (peer_.producer.must_wake()) endpoint_.wake(peer_);
 }
 
-bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {
+bool Endpoint::put_chunks(MappedPeer& peer, const TxOp& op, std::uint64_t& done) {
   const std::size_t largest = std::min(kChunk, peer.outbound.ring().size / 4);
   do {
     WriteHeader header{op.region.key, op.region_offset + done, op.size() - done};
@@ -165,7 +165,7 @@ bool Endpoint::put_chunks(Peer& peer, const TxOp& op, std::uint64_t& done) {
   return true;
 }
 
-bool Endpoint::put_pull(Peer& peer, const TxOp& op) {
+bool Endpoint::put_pull(MappedPeer& peer, const TxOp& op) {
   PullRequest request{op.region.key, op.region_offset, {}};
   std::byte* const place = peer.producer.reserve(sizeof request);
   if (place == nullptr) return false;
@@ -179,11 +179,11 @@ bool Endpoint::put_pull(Peer& peer, const TxOp& op) {
   return true;
 }
 
-void Endpoint::flush(Peer& peer) {
+void Endpoint::flush(MappedPeer& peer) {
   bool any = false;
   while (!peer.queue.empty()) {
     const std::uint64_t before = peer.producer.position();
-    const bool all = go_on(peer, peer.queue.front());
+    const bool all = transmit(peer, peer.queue.front());
     any = any || peer.producer.position() != before;
     if (!all) break;
   }
@@ -191,7 +191,7 @@ void Endpoint::flush(Peer& peer) {
 }
 
 // The receiver has fetched all writes before its position.
-void Endpoint::retire_fetched(Peer& peer) {
+void Endpoint::retire_fetched(MappedPeer& peer) {
   if (peer.fetching.empty() || !peer.producer.refresh()) return;
   while (!peer.fetching.empty() && peer.fetching.front().end <= peer.producer.consumed()) {
     QueuedOperation& operation = peer.fetching.pop();
@@ -201,11 +201,11 @@ void Endpoint::retire_fetched(Peer& peer) {
   }
 }
 
-void Endpoint::wake_if_sleeping(Peer& peer) {
+void Endpoint::wake_if_sleeping(MappedPeer& peer) {
   if (peer.is_up && !peer.is_broken && peer.producer.must_wake()) wake(peer);
 }
 
-void Endpoint::wake(Peer& peer) {
+void Endpoint::wake(MappedPeer& peer) {
   const NoteBytes bytes = encode(Note{});
   TxOp op;
   op.peer = peer.id;
@@ -215,7 +215,7 @@ void Endpoint::wake(Peer& peer) {
 }
 
 // One turn for one peer.
-void Endpoint::serve(Peer& peer, Yield& yield) {
+void Endpoint::serve(MappedPeer& peer, Yield& yield) {
   if (peer.is_broken) return;
   // Messages of earlier polls are read by now.
   const bool has_next = peer.consumer.has_next();
@@ -232,7 +232,7 @@ void Endpoint::serve(Peer& peer, Yield& yield) {
   if (!peer.producer.is_valid()) break_link(peer, "it put nonsense beside its ring");
 }
 
-void Endpoint::receive(Peer& peer, Yield& yield) {
+void Endpoint::receive(MappedPeer& peer, Yield& yield) {
   bool is_held = false;  // a message was handed out: nothing is released before the next poll
   std::size_t budget = kBytesPerServe;
   while (!yield.full() && budget > 0) {
@@ -276,7 +276,7 @@ std::byte* Endpoint::find_region(std::uint64_t key, std::uint64_t offset, std::u
   return memory.data() == nullptr ? &nowhere : memory.data() + offset;
 }
 
-bool Endpoint::take_write(Peer& peer, std::span<const std::byte> payload) {
+bool Endpoint::take_write(MappedPeer& peer, std::span<const std::byte> payload) {
   const auto header = decode_write(payload);
   std::byte* const target =
       header ? find_region(header->key, header->offset, header->rest) : nullptr;
@@ -291,7 +291,7 @@ bool Endpoint::take_write(Peer& peer, std::span<const std::byte> payload) {
 }
 
 // True when all bytes were fetched. Otherwise some were, or the link is broken.
-bool Endpoint::take_pull(Peer& peer, std::span<const std::byte> payload) {
+bool Endpoint::take_pull(MappedPeer& peer, std::span<const std::byte> payload) {
   if (!peer.is_pulling) {
     const auto request = decode_pull(payload);
     if (!request || !peer.is_linked) {
@@ -334,7 +334,7 @@ bool Endpoint::take_pull(Peer& peer, std::span<const std::byte> payload) {
   return true;
 }
 
-void Endpoint::release(Peer& peer) {
+void Endpoint::release(MappedPeer& peer) {
   peer.owes_release = false;
   if (peer.consumer.release()) wake(peer);
 }

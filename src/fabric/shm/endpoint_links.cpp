@@ -16,7 +16,7 @@ bool Endpoint::is_control_due() const {
 
 void Endpoint::serve_control(Yield& yield) {
   if (owed_wakes_ > 0) {
-    for (Peer* const peer : up_) {
+    for (MappedPeer* const peer : up_) {
       if (peer->owes_wake) wake(*peer);
     }
   }
@@ -33,7 +33,7 @@ void Endpoint::serve_control(Yield& yield) {
 
 // False when there is no room for the notes to send.
 bool Endpoint::take_event(const Completion& event, Yield& yield) {
-  Peer* const peer = find_peer(event.peer);
+  MappedPeer* const peer = find_peer(event.peer);
   if (peer == nullptr) return true;
   switch (event.kind) {
     case CompletionKind::peer_up:
@@ -49,7 +49,7 @@ bool Endpoint::take_event(const Completion& event, Yield& yield) {
   }
 }
 
-void Endpoint::tell(Peer& peer, const Note& note) {
+void Endpoint::tell(MappedPeer& peer, const Note& note) {
   const NoteBytes bytes = encode(note);
   TxOp op;
   op.peer = peer.id;
@@ -58,7 +58,7 @@ void Endpoint::tell(Peer& peer, const Note& note) {
   break_link(peer, "too much to tell it");
 }
 
-void Endpoint::begin_link(Peer& peer, Incarnation incarnation) {
+void Endpoint::begin_link(MappedPeer& peer, Incarnation incarnation) {
   peer.is_linked = true;
   peer.is_broken = !peer.is_known;
   peer.is_mapped_there = false;
@@ -80,7 +80,7 @@ void Endpoint::begin_link(Peer& peer, Incarnation incarnation) {
   tell(peer, hello);
 }
 
-void Endpoint::on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yield) {
+void Endpoint::on_note(MappedPeer& peer, std::span<const std::byte> bytes, Yield& yield) {
   const auto note = decode_note(bytes);
   if (!note) {
     break_link(peer, "it said something unknown");
@@ -105,7 +105,7 @@ void Endpoint::on_note(Peer& peer, std::span<const std::byte> bytes, Yield& yiel
 }
 
 // False when the link is broken.
-bool Endpoint::on_hello(Peer& peer, const Note& hello) {
+bool Endpoint::on_hello(MappedPeer& peer, const Note& hello) {
   const auto refuse = [&](std::string_view why) {
     tell(peer, {.kind = NoteKind::refused});
     break_link(peer, why);
@@ -132,7 +132,7 @@ bool Endpoint::on_hello(Peer& peer, const Note& hello) {
 }
 
 // There is room: serve_control looked.
-void Endpoint::report_up(Peer& peer, Yield& yield) {
+void Endpoint::report_up(MappedPeer& peer, Yield& yield) {
   peer.is_up = true;
   up_.push_back(&peer);
   become_busy(peer);
@@ -144,7 +144,7 @@ void Endpoint::report_up(Peer& peer, Yield& yield) {
 
 // First messages that the peer sent before it went, then the operations, then the peer. False when
 // there is no room for all of that yet.
-bool Endpoint::end_link(Peer& peer, Yield& yield) {
+bool Endpoint::end_link(MappedPeer& peer, Yield& yield) {
   peer.is_linked = false;
   if (peer.is_up) {
     while (!peer.is_broken && !yield.full() && peer.consumer.has_next()) receive(peer, yield);
@@ -169,7 +169,7 @@ bool Endpoint::end_link(Peer& peer, Yield& yield) {
   return true;
 }
 
-void Endpoint::fail_operations(Peer& peer) {
+void Endpoint::fail_operations(MappedPeer& peer) {
   for (OperationList* const list : {&peer.fetching, &peer.queue}) {
     while (!list->empty()) {
       QueuedOperation& operation = list->pop();
@@ -179,7 +179,7 @@ void Endpoint::fail_operations(Peer& peer) {
   }
 }
 
-void Endpoint::break_link(Peer& peer, std::string_view why) {
+void Endpoint::break_link(MappedPeer& peer, std::string_view why) {
   if (peer.is_broken) return;
   if (peer.is_linked && peer.is_known) {
     spdlog::warn("shm: link to node {} ended: {}", peer.id.value(), why);
@@ -188,7 +188,7 @@ void Endpoint::break_link(Peer& peer, std::string_view why) {
 }
 
 // The control session ends, which the peer notices, and then begins anew.
-void Endpoint::end_session(Peer& peer) {
+void Endpoint::end_session(MappedPeer& peer) {
   if (std::exchange(peer.is_broken, true)) return;
   control_pace_.expect_something();
   if (!peer.is_linked || !peer.is_known) return;
