@@ -12,7 +12,7 @@
 
 namespace weft::tcp {
 
-struct Peer;
+struct PeerSession;
 
 enum class Phase : std::uint8_t {
   connecting,      ///< outbound: the kernel is at it
@@ -31,8 +31,8 @@ struct Connection {
 
   Descriptor socket;
   Phase phase;
-  Peer* peer = nullptr;   ///< none while inbound and a stranger
-  std::size_t place = 0;  ///< in the endpoint's list of connections
+  PeerSession* peer = nullptr;  ///< none while inbound and a stranger
+  std::size_t place = 0;        ///< in the endpoint's list of connections
 
   // Handshake.
   GreetingBytes greeting{};
@@ -68,7 +68,8 @@ struct Connection {
   bool is_drained() const { return drain_sent == kHeaderSize && drain_received; }
 };
 
-struct Peer {
+/// A peer, the session with it, and the connection that carries the session.
+struct PeerSession {
   NodeId id{};
   Incarnation incarnation{};  ///< the highest known
   std::uint64_t process = 0;  ///< of that life; 0: not known

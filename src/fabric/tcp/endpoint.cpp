@@ -120,8 +120,8 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   }
   if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);
   auto& slot = peers_[id.value()];
-  if (slot == nullptr) slot = std::make_unique<Peer>();
-  Peer& peer = *slot;
+  if (slot == nullptr) slot = std::make_unique<PeerSession>();
+  PeerSession& peer = *slot;
   if (incarnation < peer.incarnation) return {};
   if (incarnation > peer.incarnation) {
     if (peer.session != 0) end_session(peer);
@@ -143,7 +143,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
 }
 
 void Endpoint::remove_peer(NodeId id) {
-  Peer* peer = find_peer(id);
+  PeerSession* peer = find_peer(id);
   if (peer == nullptr || !peer->is_known) return;
   peer->is_known = false;
   peer->process = 0;  // whoever adds the node again knows which process it is
@@ -172,7 +172,7 @@ void Endpoint::retract(const Region& region) {
 std::size_t Endpoint::post(std::span<const TxOp> ops) {
   std::size_t taken = 0;
   while (taken < ops.size() && post_one(ops[taken])) ++taken;
-  for (Peer* peer : touched_) {
+  for (PeerSession* peer : touched_) {
     flush(*peer);
     peer->queue.own_messages();
     peer->is_touched = false;
@@ -190,7 +190,7 @@ bool Endpoint::post_one(const TxOp& op) {
              op.service_level.value());
   if (outstanding_ == limits_.max_outstanding) return false;
   ++outstanding_;
-  Peer* peer = find_peer(op.peer);
+  PeerSession* peer = find_peer(op.peer);
   if (peer == nullptr || peer->reported_session == 0) {
     complete(CompletionKind::failed, op);
     return true;

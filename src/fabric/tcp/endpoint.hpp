@@ -57,7 +57,7 @@ class Endpoint final : public Fabric {
   };
 
   // endpoint.cpp
-  Peer* find_peer(NodeId id) {
+  PeerSession* find_peer(NodeId id) {
     return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   }
   bool post_one(const TxOp& op);
@@ -74,11 +74,11 @@ class Endpoint final : public Fabric {
   void close(Connection& connection);
   void accept_all();
   void accept_one(Descriptor socket);
-  void connect_if_needed(Peer& peer);
-  bool wants_connection(const Peer& peer) const;
-  void start_attempt(Peer& peer);
-  void attempt_failed(Peer& peer, ConnectState state);
-  void retry_later(Peer& peer);
+  void connect_if_needed(PeerSession& peer);
+  bool wants_connection(const PeerSession& peer) const;
+  void start_attempt(PeerSession& peer);
+  void attempt_failed(PeerSession& peer, ConnectState state);
+  void retry_later(PeerSession& peer);
   void progress_handshake(Connection& connection, std::uint32_t events);
   enum class Received : std::uint8_t { all, part, nothing_more };
   Received receive(Connection& connection, std::span<std::byte> bytes);
@@ -94,15 +94,15 @@ class Endpoint final : public Fabric {
   void take_life();
 
   // endpoint_sessions.cpp
-  void end_session(Peer& peer);
+  void end_session(PeerSession& peer);
   void establish(Connection& connection, std::uint64_t session);
   void lose(Connection& connection, std::string_view why);
   void close_drained(Connection& connection);
-  void need_attention(Peer& peer);
+  void need_attention(PeerSession& peer);
   void attend_all(Yield& yield);
-  bool attend(Peer& peer, Yield& yield);
-  bool report_down(Peer& peer, Yield& yield);
-  void fail_queue(Peer& peer);
+  bool attend(PeerSession& peer, Yield& yield);
+  bool report_down(PeerSession& peer, Yield& yield);
+  void fail_queue(PeerSession& peer);
 
   // endpoint_io.cpp
   bool serve(Connection& connection, Yield& yield);
@@ -110,7 +110,7 @@ class Endpoint final : public Fabric {
   bool may_transfer(const Connection& connection) const;
   void make_pending(Connection& connection);
   void mark_hot(Connection& connection);
-  void flush(Peer& peer);
+  void flush(PeerSession& peer);
   bool flush_operations(Connection& connection);
   ssize_t send_pieces(Connection& connection, std::size_t pieces, std::size_t bytes);
   void flush_drain(Connection& connection);
@@ -123,9 +123,9 @@ class Endpoint final : public Fabric {
   void run_timers();
   void check_deadline(Connection& connection);
   void check_answers(Connection& connection);
-  bool may_open_another(const Peer& peer) const;
-  void wait_for_connection(Peer& peer);
-  void stop_waiting(Peer& peer);
+  bool may_open_another(const PeerSession& peer) const;
+  void wait_for_connection(PeerSession& peer);
+  void stop_waiting(PeerSession& peer);
   void make_room();
   Connection* least_useful() const;
   void start_drain(Connection& connection);
@@ -151,17 +151,17 @@ class Endpoint final : public Fabric {
   std::size_t completed_first_ = 0;
   std::size_t completed_count_ = 0;
 
-  std::vector<std::unique_ptr<Peer>> peers_;  // by node id
+  std::vector<std::unique_ptr<PeerSession>> peers_;  // by node id
   std::vector<std::unique_ptr<Connection>> connections_;
   std::vector<std::unique_ptr<Connection>> graveyard_;
-  std::deque<Connection*> strangers_;  // oldest first
-  std::vector<Connection*> pending_;   // have something buffered that was not delivered
-  std::vector<Connection*> held_;      // delivered messages that are to be released
-  std::vector<Connection*> hot_;       // received last: tried without asking epoll
-  std::deque<Peer*> waiting_;          // for a free connection
-  std::vector<Peer*> attention_;       // something about their state changed
-  std::vector<Peer*> attention_now_;
-  std::vector<Peer*> touched_;
+  std::deque<Connection*> strangers_;    // oldest first
+  std::vector<Connection*> pending_;     // have something buffered that was not delivered
+  std::vector<Connection*> held_;        // delivered messages that are to be released
+  std::vector<Connection*> hot_;         // received last: tried without asking epoll
+  std::deque<PeerSession*> waiting_;     // for a free connection
+  std::vector<PeerSession*> attention_;  // something about their state changed
+  std::vector<PeerSession*> attention_now_;
+  std::vector<PeerSession*> touched_;
   std::size_t established_ = 0;
   std::size_t attempts_ = 0;
   std::size_t blocked_ = 0;  // connections that wait for room in their socket

@@ -40,7 +40,7 @@ void Endpoint::watch(Connection& connection, std::uint32_t events) {
 
 // Takes a connection out of every list. Its memory stays until the next poll.
 void Endpoint::close(Connection& connection) {
-  if (Peer* peer = connection.peer; peer != nullptr) {
+  if (PeerSession* peer = connection.peer; peer != nullptr) {
     if (peer->connection == &connection) {
       peer->connection = nullptr;
       --established_;
@@ -109,14 +109,14 @@ void Endpoint::accept_one(Descriptor socket) {
   }
 }
 
-bool Endpoint::wants_connection(const Peer& peer) const {
+bool Endpoint::wants_connection(const PeerSession& peer) const {
   if (!peer.is_known || peer.connection != nullptr || peer.attempt != nullptr) return false;
   if (peer.session == 0 || !peer.queue.empty()) return true;
   // Closed in agreement: look now and then whether the peer still lives.
   return now_ >= peer.last_heard + options_.peer_timeout;
 }
 
-void Endpoint::connect_if_needed(Peer& peer) {
+void Endpoint::connect_if_needed(PeerSession& peer) {
   if (!wants_connection(peer)) {
     if (peer.session != 0 && peer.connection == nullptr && peer.attempt == nullptr) {
       schedule(peer.last_heard + options_.peer_timeout);
@@ -132,7 +132,7 @@ void Endpoint::connect_if_needed(Peer& peer) {
   }
 }
 
-void Endpoint::start_attempt(Peer& peer) {
+void Endpoint::start_attempt(PeerSession& peer) {
   stop_waiting(peer);
   Descriptor socket;
   const ConnectState state = start_connect(peer.address, settings_, socket);
@@ -154,7 +154,7 @@ void Endpoint::start_attempt(Peer& peer) {
 }
 
 bool Endpoint::is_silent(NodeId id) const {
-  const Peer* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
+  const PeerSession* const peer = id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   if (peer == nullptr || peer->session != 0) return false;
   return peer->was_silent ||
          (peer->attempt != nullptr && (peer->attempt->phase == Phase::await_greeting ||
@@ -163,7 +163,7 @@ bool Endpoint::is_silent(NodeId id) const {
 
 // The kernel could not connect. A session that was without connection ends when nobody listens any
 // more, or when the peer cannot be reached for too long.
-void Endpoint::attempt_failed(Peer& peer, ConnectState state) {
+void Endpoint::attempt_failed(PeerSession& peer, ConnectState state) {
   if (state != ConnectState::busy) peer.was_silent = false;
   if (state == ConnectState::failed && peer.unreachable_since == Instant::never()) {
     peer.unreachable_since = now_;
@@ -175,7 +175,7 @@ void Endpoint::attempt_failed(Peer& peer, ConnectState state) {
   retry_later(peer);
 }
 
-void Endpoint::retry_later(Peer& peer) {
+void Endpoint::retry_later(PeerSession& peer) {
   peer.backoff = std::clamp(peer.backoff * 2, options_.retry_first, options_.retry_last);
   // Between half and the whole of it, so that nodes do not knock in step.
   const auto half = static_cast<std::uint64_t>(peer.backoff.ticks() / 2);
@@ -207,7 +207,7 @@ void Endpoint::progress_handshake(Connection& connection, std::uint32_t events) 
       connection.phase = Phase::await_greeting;
       watch(connection, EPOLLIN);
     } else {
-      Peer& peer = *connection.peer;
+      PeerSession& peer = *connection.peer;
       close(connection);
       attempt_failed(peer, state);
     }
@@ -239,7 +239,7 @@ void Endpoint::progress_handshake(Connection& connection, std::uint32_t events) 
 }
 
 void Endpoint::handshake_failed(Connection& connection, const std::string& why) {
-  Peer* peer = connection.peer;
+  PeerSession* peer = connection.peer;
   const bool proved_too_little = connection.phase == Phase::await_answer;
   const bool was_silent = connection.phase == Phase::await_hello && connection.filled == 0;
   if (peer != nullptr) {
@@ -273,7 +273,7 @@ void Endpoint::on_greeting(Connection& connection) {
     handshake_failed(connection, checked.error().message);
     return;
   }
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   peer.was_silent = false;
   connection.hello = {.from = options_.self,
                       .incarnation = incarnation_,
@@ -320,7 +320,7 @@ void Endpoint::on_hello(Connection& connection) {
 
 // Decides about a peer that has proved itself.
 void Endpoint::admit(Connection& connection) {
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   const Connection* current = peer.connection;
   const Decision decision = decide(
       {options_.self, peer.is_known, peer.incarnation, peer.process, peer.session,
@@ -360,7 +360,7 @@ void Endpoint::admit(Connection& connection) {
 void Endpoint::on_answer(Connection& connection) {
   const auto answer =
       decode_answer(key_, connection.greeting, connection.hello_bytes, connection.answer_bytes);
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   if (!answer.ok()) {
     handshake_failed(connection, answer.error().message);
     return;
@@ -391,7 +391,7 @@ void Endpoint::on_answer(Connection& connection) {
 
 // The peer proved itself and said no.
 void Endpoint::turned_away(Connection& connection, Verdict verdict, std::uint64_t session) {
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   close(connection);
   if (verdict == Verdict::not_resumable) {
     if (peer.session != 0) end_session(peer);

@@ -116,7 +116,7 @@ bool Endpoint::deliver(Connection& connection, Yield& yield) {
 }
 
 // Sends as many of the peer's operations as the socket takes, then frames about closing.
-void Endpoint::flush(Peer& peer) {
+void Endpoint::flush(PeerSession& peer) {
   if (peer.connection == nullptr) {
     if (!peer.queue.empty()) need_attention(peer);
     return;

@@ -48,7 +48,7 @@ void Endpoint::check_deadline(Connection& connection) {
   if (now_ < connection.deadline) {
     schedule(connection.deadline);
   } else if (connection.phase == Phase::connecting) {
-    Peer& peer = *connection.peer;
+    PeerSession& peer = *connection.peer;
     close(connection);
     attempt_failed(peer, ConnectState::failed);
   } else if (connection.phase == Phase::deferred) {
@@ -91,14 +91,14 @@ void Endpoint::check_answers(Connection& connection) {
 }
 
 // Beyond the limit when no peer agrees to close: one that is stopped must not hold up the others.
-bool Endpoint::may_open_another(const Peer& peer) const {
+bool Endpoint::may_open_another(const PeerSession& peer) const {
   const std::size_t in_use = connections_in_use();
   if (in_use < options_.max_connections) return true;
   return in_use < 2 * options_.max_connections && peer.waits_since != Instant::never() &&
          now_ - peer.waits_since >= kDrainPatience;
 }
 
-void Endpoint::wait_for_connection(Peer& peer) {
+void Endpoint::wait_for_connection(PeerSession& peer) {
   if (!peer.is_waiting) {
     peer.is_waiting = true;
     waiting_.push_back(&peer);
@@ -107,7 +107,7 @@ void Endpoint::wait_for_connection(Peer& peer) {
   make_room();
 }
 
-void Endpoint::stop_waiting(Peer& peer) {
+void Endpoint::stop_waiting(PeerSession& peer) {
   peer.waits_since = Instant::never();
   if (std::exchange(peer.is_waiting, false)) std::erase(waiting_, &peer);
 }

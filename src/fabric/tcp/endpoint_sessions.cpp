@@ -10,7 +10,7 @@ namespace weft::tcp {
 
 // The handshake is over: frames flow as soon as the user knows of the session.
 void Endpoint::establish(Connection& connection, std::uint64_t session) {
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   stop_waiting(peer);
   peer.was_silent = false;
   connection.phase = Phase::established;
@@ -29,7 +29,7 @@ void Endpoint::establish(Connection& connection, std::uint64_t session) {
   if (connections_in_use() > options_.max_connections) make_room();
 }
 
-void Endpoint::end_session(Peer& peer) {
+void Endpoint::end_session(PeerSession& peer) {
   peer.ended_session = std::exchange(peer.session, 0);
   if (peer.connection != nullptr) close(*peer.connection);
   need_attention(peer);
@@ -37,7 +37,7 @@ void Endpoint::end_session(Peer& peer) {
 
 // A connection broke or broke the rules: messages in flight are lost, and the session with them.
 void Endpoint::lose(Connection& connection, std::string_view why) {
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   spdlog::debug("tcp: connection to node {} ended: {}", peer.id.value(), why);
   // Only a connection that held for a while makes the next attempt a prompt one.
   if (now_ - connection.opened > options_.retry_last) peer.backoff = Duration();
@@ -47,21 +47,21 @@ void Endpoint::lose(Connection& connection, std::string_view why) {
 
 // Both sides said that nothing follows, and everything before that was received.
 void Endpoint::close_drained(Connection& connection) {
-  Peer& peer = *connection.peer;
+  PeerSession& peer = *connection.peer;
   peer.last_heard = now_;
   peer.backoff = Duration();
   peer.next_attempt = now_;
   close(connection);
 }
 
-void Endpoint::need_attention(Peer& peer) {
+void Endpoint::need_attention(PeerSession& peer) {
   if (std::exchange(peer.needs_attention, true)) return;
   attention_.push_back(&peer);
 }
 
 void Endpoint::attend_all(Yield& yield) {
   attention_now_.swap(attention_);
-  for (Peer* peer : attention_now_) {
+  for (PeerSession* peer : attention_now_) {
     peer->needs_attention = false;
     if (!attend(*peer, yield)) need_attention(*peer);
   }
@@ -69,7 +69,7 @@ void Endpoint::attend_all(Yield& yield) {
 }
 
 // Brings report and reality together; false when there is no room to say so.
-bool Endpoint::attend(Peer& peer, Yield& yield) {
+bool Endpoint::attend(PeerSession& peer, Yield& yield) {
   if (peer.reported_session != 0 && peer.reported_session != peer.session &&
       !report_down(peer, yield)) {
     return false;
@@ -94,7 +94,7 @@ bool Endpoint::attend(Peer& peer, Yield& yield) {
 }
 
 // First the operations, then the peer.
-bool Endpoint::report_down(Peer& peer, Yield& yield) {
+bool Endpoint::report_down(PeerSession& peer, Yield& yield) {
   fail_queue(peer);
   yield_completed(yield);
   if (completed_count_ > 0 || yield.full()) return false;
@@ -107,7 +107,7 @@ bool Endpoint::report_down(Peer& peer, Yield& yield) {
   return true;
 }
 
-void Endpoint::fail_queue(Peer& peer) {
+void Endpoint::fail_queue(PeerSession& peer) {
   while (!peer.queue.empty()) {
     QueuedFrame& operation = peer.queue.front();
     complete(CompletionKind::failed, operation.op);
