@@ -184,12 +184,12 @@ Result<void> LibfabricFabric::add_peer(NodeId id, Incarnation incarnation,
   Life life{incarnation, std::string(address)};
   auto& slot = peers_[id];
   if (slot == nullptr) {
-    slot = std::make_unique<Peer>();
+    slot = std::make_unique<ProviderPeer>();
     slot->id = id;
     start_life(*slot, std::move(life));
     return {};
   }
-  Peer& peer = *slot;
+  ProviderPeer& peer = *slot;
   const bool was_removed = std::exchange(peer.removed, false);
   const Life& known = peer.next_life ? *peer.next_life : peer.life;
   if (!was_removed) {
@@ -211,7 +211,7 @@ Result<void> LibfabricFabric::add_peer(NodeId id, Incarnation incarnation,
 }
 
 void LibfabricFabric::remove_peer(NodeId id) {
-  Peer* peer = find(id);
+  ProviderPeer* peer = find(id);
   if (peer == nullptr) return;
   peer->removed = true;
   some_removed_ = true;
@@ -328,7 +328,7 @@ void LibfabricFabric::send_listed() {
   listed_.erase(listed_.begin(), listed_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-void LibfabricFabric::list(Peer& peer) {
+void LibfabricFabric::list(ProviderPeer& peer) {
   if (peer.listed) return;
   peer.listed = true;
   listed_.push_back(&peer);
@@ -337,7 +337,7 @@ void LibfabricFabric::list(Peer& peer) {
 void LibfabricFabric::forget_removed() {
   bool left = false;
   for (auto it = peers_.begin(); it != peers_.end();) {
-    Peer& peer = *it->second;
+    ProviderPeer& peer = *it->second;
     if (peer.removed && peer.link == Link::waiting && peer.issued.empty()) {
       std::erase(listed_, &peer);
       std::erase(to_ring_, &peer);
@@ -352,7 +352,7 @@ void LibfabricFabric::forget_removed() {
   some_removed_ = left;
 }
 
-Peer* LibfabricFabric::find(NodeId id) {
+ProviderPeer* LibfabricFabric::find(NodeId id) {
   if (last_found_ != nullptr && last_found_->id == id) return last_found_;
   const auto found = peers_.find(id);
   if (found == peers_.end()) return nullptr;

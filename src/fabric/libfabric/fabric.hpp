@@ -77,74 +77,75 @@ class LibfabricFabric final : public Fabric {
   void end_operation(CompletionKind kind, NodeId peer, std::uint64_t context);
   void place(const Ready& ready);
   void drain_ready();
-  Peer* find(NodeId id);
-  void list(Peer& peer);
+  ProviderPeer* find(NodeId id);
+  void list(ProviderPeer& peer);
   void say_goodbye();
   bool descriptor_lies();
   Duration nap(Instant now) const;
 
   // links.cpp
   void tick();
-  void tick_link(Peer& peer);
-  void tick_session(Peer& peer);
-  Instant next_deadline(const Peer& peer) const;
-  Instant session_deadline(const Peer& peer) const;
-  Duration longest_silence(const Peer& peer) const;
-  void start_life(Peer& peer, Life life);
-  void start_connecting(Peer& peer);
-  bool ensure_address(Peer& peer);
-  void ensure_doorbell(Peer& peer);
-  void send_hello(Peer& peer);
-  Outcome send_welcome(Peer& peer);
-  void on_hello(Peer& peer, std::span<const std::byte> payload);
-  void on_welcome(Peer& peer, std::span<const std::byte> payload);
-  bool proven(Peer& peer, FrameKind kind, std::span<const std::byte> payload, const Proof& proof);
-  void answer_hello(Peer& peer, const Hello& hello);
-  static void note_attempt(Peer& peer, const Nonce& nonce, std::uint64_t attempt);
-  void go_up(Peer& peer, const Welcome& welcome);
-  void begin_closing(Peer& peer, std::string_view reason, Duration drain, Link then);
-  void finish_closing(Peer& peer);
+  void tick_link(ProviderPeer& peer);
+  void tick_session(ProviderPeer& peer);
+  Instant next_deadline(const ProviderPeer& peer) const;
+  Instant session_deadline(const ProviderPeer& peer) const;
+  Duration longest_silence(const ProviderPeer& peer) const;
+  void start_life(ProviderPeer& peer, Life life);
+  void start_connecting(ProviderPeer& peer);
+  bool ensure_address(ProviderPeer& peer);
+  void ensure_doorbell(ProviderPeer& peer);
+  void send_hello(ProviderPeer& peer);
+  Outcome send_welcome(ProviderPeer& peer);
+  void on_hello(ProviderPeer& peer, std::span<const std::byte> payload);
+  void on_welcome(ProviderPeer& peer, std::span<const std::byte> payload);
+  bool proven(ProviderPeer& peer, FrameKind kind, std::span<const std::byte> payload,
+              const Proof& proof);
+  void answer_hello(ProviderPeer& peer, const Hello& hello);
+  static void note_attempt(ProviderPeer& peer, const Nonce& nonce, std::uint64_t attempt);
+  void go_up(ProviderPeer& peer, const Welcome& welcome);
+  void begin_closing(ProviderPeer& peer, std::string_view reason, Duration drain, Link then);
+  void finish_closing(ProviderPeer& peer);
 
   // transmit.cpp
   bool accept(const TxOp& op);
-  bool send_at_once(Peer& peer, const TxOp& op);
-  void fill(ProviderOperation& operation, Peer& peer, const TxOp& op);
-  FrameHeader header_for(const Peer& peer, FrameKind kind, std::size_t payload_size) const;
-  void frame_left(Peer& peer, const FrameHeader& header);
-  bool may_send(const Peer& peer);
-  Outcome judge(Peer& peer, ssize_t result);
-  Outcome send_frame(Peer& peer, FrameKind kind, std::span<const std::byte> payload,
+  bool send_at_once(ProviderPeer& peer, const TxOp& op);
+  void fill(ProviderOperation& operation, ProviderPeer& peer, const TxOp& op);
+  FrameHeader header_for(const ProviderPeer& peer, FrameKind kind, std::size_t payload_size) const;
+  void frame_left(ProviderPeer& peer, const FrameHeader& header);
+  bool may_send(const ProviderPeer& peer);
+  Outcome judge(ProviderPeer& peer, ssize_t result);
+  Outcome send_frame(ProviderPeer& peer, FrameKind kind, std::span<const std::byte> payload,
                      bool in_session = true);
-  void send_due(Peer& peer);
-  Outcome send_own_frames(Peer& peer);
-  Outcome send_queued(Peer& peer);
-  Outcome issue_send(Peer& peer, ProviderOperation& operation);
-  Outcome issue_write(Peer& peer, ProviderOperation& operation);
-  Outcome check_permission(Peer& peer, const ProviderOperation& operation);
-  bool ask_permission(Peer& peer, std::uint64_t key);
-  void announce_regions(Peer& peer);
-  bool overlaps_issued(const Peer& peer, const ProviderOperation& operation) const;
-  Outcome issue_segments(Peer& peer, ProviderOperation& operation);
-  Outcome issue_chunks(Peer& peer, ProviderOperation& operation);
+  void send_due(ProviderPeer& peer);
+  Outcome send_own_frames(ProviderPeer& peer);
+  Outcome send_queued(ProviderPeer& peer);
+  Outcome issue_send(ProviderPeer& peer, ProviderOperation& operation);
+  Outcome issue_write(ProviderPeer& peer, ProviderOperation& operation);
+  Outcome check_permission(ProviderPeer& peer, const ProviderOperation& operation);
+  bool ask_permission(ProviderPeer& peer, std::uint64_t key);
+  void announce_regions(ProviderPeer& peer);
+  bool overlaps_issued(const ProviderPeer& peer, const ProviderOperation& operation) const;
+  Outcome issue_segments(ProviderPeer& peer, ProviderOperation& operation);
+  Outcome issue_chunks(ProviderPeer& peer, ProviderOperation& operation);
   bool register_segments(ProviderOperation& operation, std::array<void*, 2>& descriptions);
-  void move_to_issued(Peer& peer, ProviderOperation& operation);
+  void move_to_issued(ProviderPeer& peer, ProviderOperation& operation);
   void ring_doorbells();
-  void queue_region_frame(Peer& peer, FrameKind kind, const RegionGrant& grant);
+  void queue_region_frame(ProviderPeer& peer, FrameKind kind, const RegionGrant& grant);
 
   // receive.cpp
   void on_event(const Event& event);
   void on_part(ProviderOperation& whole, int error);
   void on_operation(ProviderOperation& operation, int error);
   bool on_frame(Receive& receive, std::size_t length);
-  bool on_next_frame(Peer& peer, const Frame& frame, Receive& receive);
-  bool keep_early(Peer& peer, Receive& receive, const Frame& frame);
-  void take_early(Peer& peer);
-  bool on_session_frame(Peer& peer, const Frame& frame, Receive& receive);
-  void on_region_query(Peer& peer, std::span<const std::byte> payload);
-  void on_region_answer(Peer& peer, FrameKind kind, std::span<const std::byte> payload);
-  void on_region_closed(Peer& peer, std::uint64_t key);
-  void on_write_chunk(Peer& peer, std::span<const std::byte> payload);
-  void note_room_used(Peer& peer);
+  bool on_next_frame(ProviderPeer& peer, const Frame& frame, Receive& receive);
+  bool keep_early(ProviderPeer& peer, Receive& receive, const Frame& frame);
+  void take_early(ProviderPeer& peer);
+  bool on_session_frame(ProviderPeer& peer, const Frame& frame, Receive& receive);
+  void on_region_query(ProviderPeer& peer, std::span<const std::byte> payload);
+  void on_region_answer(ProviderPeer& peer, FrameKind kind, std::span<const std::byte> payload);
+  void on_region_closed(ProviderPeer& peer, std::uint64_t key);
+  void on_write_chunk(ProviderPeer& peer, std::span<const std::byte> payload);
+  void note_room_used(ProviderPeer& peer);
 
   const LibfabricOptions options_;
   const FrameKey key_;
@@ -163,10 +164,10 @@ class LibfabricFabric final : public Fabric {
   std::unique_ptr<ReceivePool> receives_;
   LocalRegions regions_;
 
-  std::unordered_map<NodeId, std::unique_ptr<Peer>> peers_;
-  Peer* last_found_ = nullptr;
-  std::vector<Peer*> listed_;   // have something to send
-  std::vector<Peer*> to_ring_;  // were sent something
+  std::unordered_map<NodeId, std::unique_ptr<ProviderPeer>> peers_;
+  ProviderPeer* last_found_ = nullptr;
+  std::vector<ProviderPeer*> listed_;   // have something to send
+  std::vector<ProviderPeer*> to_ring_;  // were sent something
   bool some_removed_ = false;
 
   std::span<Completion> out_;  // of the poll under way

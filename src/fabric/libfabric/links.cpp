@@ -27,7 +27,7 @@ constexpr Duration kWriterSilence = Duration::milliseconds(5);
 
 }  // namespace
 
-void LibfabricFabric::start_life(Peer& peer, Life life) {
+void LibfabricFabric::start_life(ProviderPeer& peer, Life life) {
   if (peer.where && life.address != peer.life.address) {
     endpoint_->remove(*peer.where);
     peer.where.reset();
@@ -38,7 +38,7 @@ void LibfabricFabric::start_life(Peer& peer, Life life) {
   start_connecting(peer);
 }
 
-void LibfabricFabric::start_connecting(Peer& peer) {
+void LibfabricFabric::start_connecting(ProviderPeer& peer) {
   peer.link = Link::connecting;
   peer.broken = false;
   peer.my_nonce = fresh_nonce();
@@ -49,7 +49,7 @@ void LibfabricFabric::start_connecting(Peer& peer) {
   next_tick_ = now_;
 }
 
-bool LibfabricFabric::ensure_address(Peer& peer) {
+bool LibfabricFabric::ensure_address(ProviderPeer& peer) {
   if (peer.where) return true;
   const std::vector<std::byte> name = parse_endpoint_address(peer.life.address)->name;
   // Providers read as many bytes as their own addresses have, or up to a terminating zero.
@@ -61,7 +61,7 @@ bool LibfabricFabric::ensure_address(Peer& peer) {
   return true;
 }
 
-void LibfabricFabric::ensure_doorbell(Peer& peer) {
+void LibfabricFabric::ensure_doorbell(ProviderPeer& peer) {
   if (doorbell_ == nullptr || peer.doorbell) return;
   auto opened = PeerDoorbell::open(shared_name(key_.tag(), peer.id, peer.life.incarnation));
   if (opened) peer.doorbell.emplace(std::move(*opened));
@@ -75,7 +75,7 @@ void LibfabricFabric::tick() {
   }
 }
 
-void LibfabricFabric::tick_link(Peer& peer) {
+void LibfabricFabric::tick_link(ProviderPeer& peer) {
   switch (peer.link) {
     case Link::waiting:
       break;
@@ -93,13 +93,13 @@ void LibfabricFabric::tick_link(Peer& peer) {
 
 // A target that nothing wakes moves written bytes only when it happens to poll, and it polls the
 // less often the longer it has received nothing.
-Duration LibfabricFabric::longest_silence(const Peer& peer) const {
+Duration LibfabricFabric::longest_silence(const ProviderPeer& peer) const {
   const bool woken = doorbell_ != nullptr || endpoint_->descriptor() >= 0;
   return woken || peer.writes_issued == 0 ? options_.heartbeat_interval
                                           : std::min(kWriterSilence, options_.heartbeat_interval);
 }
 
-void LibfabricFabric::tick_session(Peer& peer) {
+void LibfabricFabric::tick_session(ProviderPeer& peer) {
   if (now_ >= peer.last_heard + options_.peer_timeout) {
     begin_closing(peer, "it was not heard for too long", Duration{}, Link::connecting);
     return;
@@ -126,7 +126,7 @@ void LibfabricFabric::tick_session(Peer& peer) {
   }
 }
 
-Instant LibfabricFabric::next_deadline(const Peer& peer) const {
+Instant LibfabricFabric::next_deadline(const ProviderPeer& peer) const {
   switch (peer.link) {
     case Link::waiting:
       break;
@@ -140,7 +140,7 @@ Instant LibfabricFabric::next_deadline(const Peer& peer) const {
   return Instant::never();
 }
 
-Instant LibfabricFabric::session_deadline(const Peer& peer) const {
+Instant LibfabricFabric::session_deadline(const ProviderPeer& peer) const {
   const Duration interval = options_.heartbeat_interval;
   Instant at = peer.last_heard + options_.peer_timeout;
   if (!peer.dues.heartbeat) at = std::min(at, peer.last_said + longest_silence(peer));
@@ -150,7 +150,7 @@ Instant LibfabricFabric::session_deadline(const Peer& peer) const {
   return at;
 }
 
-void LibfabricFabric::send_hello(Peer& peer) {
+void LibfabricFabric::send_hello(ProviderPeer& peer) {
   Outcome outcome = Outcome::later;
   if (ensure_address(peer)) {
     ensure_doorbell(peer);
@@ -179,7 +179,7 @@ void LibfabricFabric::send_hello(Peer& peer) {
   }
 }
 
-LibfabricFabric::Outcome LibfabricFabric::send_welcome(Peer& peer) {
+LibfabricFabric::Outcome LibfabricFabric::send_welcome(ProviderPeer& peer) {
   if (!ensure_address(peer)) return Outcome::blocked;
   ensure_doorbell(peer);
   Welcome welcome;
@@ -199,7 +199,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_welcome(Peer& peer) {
   return send_frame(peer, FrameKind::welcome, std::span(payload).first(size), false);
 }
 
-bool LibfabricFabric::proven(Peer& peer, FrameKind kind, std::span<const std::byte> payload,
+bool LibfabricFabric::proven(ProviderPeer& peer, FrameKind kind, std::span<const std::byte> payload,
                              const Proof& proof) {
   if (key_.verify(kind, peer.id, proven_part(payload), proof)) return true;
   if (!std::exchange(peer.refusal_reported, true)) {
@@ -209,7 +209,7 @@ bool LibfabricFabric::proven(Peer& peer, FrameKind kind, std::span<const std::by
   return false;
 }
 
-void LibfabricFabric::on_hello(Peer& peer, std::span<const std::byte> payload) {
+void LibfabricFabric::on_hello(ProviderPeer& peer, std::span<const std::byte> payload) {
   const auto hello = decode_hello(payload);
   if (!hello || hello->to != options_.self || peer.removed) return;
   // Said to another life of this node, maybe recorded then.
@@ -246,19 +246,19 @@ void LibfabricFabric::on_hello(Peer& peer, std::span<const std::byte> payload) {
   }
 }
 
-void LibfabricFabric::answer_hello(Peer& peer, const Hello& hello) {
+void LibfabricFabric::answer_hello(ProviderPeer& peer, const Hello& hello) {
   note_attempt(peer, hello.nonce, hello.attempt);
   peer.dues.welcome = true;
   send_due(peer);
 }
 
-void LibfabricFabric::note_attempt(Peer& peer, const Nonce& nonce, std::uint64_t attempt) {
+void LibfabricFabric::note_attempt(ProviderPeer& peer, const Nonce& nonce, std::uint64_t attempt) {
   peer.their_nonce = nonce;
   peer.their_attempt = attempt;
   peer.knows_their_nonce = true;
 }
 
-void LibfabricFabric::on_welcome(Peer& peer, std::span<const std::byte> payload) {
+void LibfabricFabric::on_welcome(ProviderPeer& peer, std::span<const std::byte> payload) {
   const auto welcome = decode_welcome(payload);
   if (!welcome || peer.link != Link::connecting || welcome->to != options_.self ||
       welcome->to_incarnation != options_.incarnation || welcome->to_nonce != peer.my_nonce ||
@@ -276,7 +276,7 @@ void LibfabricFabric::on_welcome(Peer& peer, std::span<const std::byte> payload)
   go_up(peer, *welcome);
 }
 
-void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
+void LibfabricFabric::go_up(ProviderPeer& peer, const Welcome& welcome) {
   peer.token_out = key_.token(options_.self, peer.id, peer.my_nonce, welcome.nonce);
   peer.token_in = key_.token(peer.id, options_.self, welcome.nonce, peer.my_nonce);
   peer.frames_out = peer.frames_in = 0;
@@ -304,7 +304,7 @@ void LibfabricFabric::go_up(Peer& peer, const Welcome& welcome) {
   send_due(peer);
 }
 
-void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duration drain,
+void LibfabricFabric::begin_closing(ProviderPeer& peer, std::string_view reason, Duration drain,
                                     Link then) {
   WEFT_CHECK(peer.link == Link::up);
   spdlog::info("{}: node {} incarnation {} is down: {}", name_, peer.id.value(),
@@ -337,7 +337,7 @@ void LibfabricFabric::begin_closing(Peer& peer, std::string_view reason, Duratio
   if (peer.issued.empty() || drain == Duration{}) finish_closing(peer);
 }
 
-void LibfabricFabric::finish_closing(Peer& peer) {
+void LibfabricFabric::finish_closing(ProviderPeer& peer) {
   while (ProviderOperation* operation = peer.issued.first()) {
     peer.issued.remove(*operation);
     operation->peer = nullptr;

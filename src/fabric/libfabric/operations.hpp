@@ -19,7 +19,7 @@
 
 namespace weft::ofi {
 
-struct Peer;
+struct ProviderPeer;
 
 struct ProviderOperation : Tracked {
   enum class Purpose : std::uint8_t {
@@ -30,7 +30,7 @@ struct ProviderOperation : Tracked {
   Purpose purpose = Purpose::user;
   OpKind kind = OpKind::send;
   /// Null once the peer went down: the provider still holds the operation, nobody else does.
-  Peer* peer = nullptr;
+  ProviderPeer* peer = nullptr;
   std::uint64_t user_context = 0;
   ProviderOperation* previous = nullptr;  ///< in the peer's queue or list of issued operations
   ProviderOperation* next = nullptr;

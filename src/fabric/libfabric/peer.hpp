@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer: everything an endpoint knows about one other process, and the link to it.
+// ProviderPeer: everything an endpoint knows about one other process, and the link to it.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -50,7 +50,7 @@ struct Life {
   std::string address;  ///< as add_peer was given it
 };
 
-struct Peer {
+struct ProviderPeer {
   NodeId id{};
   Life life;
   std::optional<Life> next_life;  ///< replaces `life` when the link is closed

@@ -53,7 +53,7 @@ void LibfabricFabric::on_part(ProviderOperation& whole, int error) {
 }
 
 void LibfabricFabric::on_operation(ProviderOperation& operation, int error) {
-  Peer* peer = operation.peer;
+  ProviderPeer* peer = operation.peer;
   if (peer == nullptr) {
     operations_->give_back(operation);
     return;
@@ -83,7 +83,7 @@ void LibfabricFabric::on_operation(ProviderOperation& operation, int error) {
 bool LibfabricFabric::on_frame(Receive& receive, std::size_t length) {
   const auto frame = decode_frame(receive.buffer.first(std::min(length, receive.buffer.size())));
   if (!frame) return false;
-  Peer* peer = find(NodeId(frame->header.from));
+  ProviderPeer* peer = find(NodeId(frame->header.from));
   if (peer == nullptr) return false;
   switch (frame->header.kind) {
     case FrameKind::hello:
@@ -106,14 +106,14 @@ bool LibfabricFabric::on_frame(Receive& receive, std::size_t length) {
 }
 
 // The frame that was due.
-bool LibfabricFabric::on_next_frame(Peer& peer, const Frame& frame, Receive& receive) {
+bool LibfabricFabric::on_next_frame(ProviderPeer& peer, const Frame& frame, Receive& receive) {
   ++peer.frames_in;
   peer.credits = std::min<std::size_t>(peer.credits + frame.header.credits, 0xFFFF);
   if (!peer.queued.empty()) list(peer);
   return on_session_frame(peer, frame, receive);
 }
 
-bool LibfabricFabric::keep_early(Peer& peer, Receive& receive, const Frame& frame) {
+bool LibfabricFabric::keep_early(ProviderPeer& peer, Receive& receive, const Frame& frame) {
   const std::uint32_t ahead = frame.header.sequence - peer.frames_in;
   if (ahead > kMaxAhead || peer.early.size() >= kMaxAhead) {
     begin_closing(peer, "something it sent was lost", kDrain, Link::connecting);
@@ -129,7 +129,7 @@ bool LibfabricFabric::keep_early(Peer& peer, Receive& receive, const Frame& fram
 }
 
 // Takes the early frames that are due now.
-void LibfabricFabric::take_early(Peer& peer) {
+void LibfabricFabric::take_early(ProviderPeer& peer) {
   for (std::size_t i = 0; i < peer.early.size() && peer.link == Link::up;) {
     const EarlyFrame early = peer.early[i];
     const auto frame = decode_frame(early.receive->buffer.first(early.length));
@@ -146,7 +146,7 @@ void LibfabricFabric::take_early(Peer& peer) {
   }
 }
 
-bool LibfabricFabric::on_session_frame(Peer& peer, const Frame& frame, Receive& receive) {
+bool LibfabricFabric::on_session_frame(ProviderPeer& peer, const Frame& frame, Receive& receive) {
   switch (frame.header.kind) {
     case FrameKind::message: {
       Completion completion;
@@ -180,7 +180,7 @@ bool LibfabricFabric::on_session_frame(Peer& peer, const Frame& frame, Receive& 
   return false;
 }
 
-void LibfabricFabric::note_room_used(Peer& peer) {
+void LibfabricFabric::note_room_used(ProviderPeer& peer) {
   ++peer.credits_due;
   if (peer.credits_due > options_.receive_window) {
     begin_closing(peer, "it sent more than it was allowed to", kDrain, Link::connecting);
@@ -190,7 +190,7 @@ void LibfabricFabric::note_room_used(Peer& peer) {
   }
 }
 
-void LibfabricFabric::on_write_chunk(Peer& peer, std::span<const std::byte> payload) {
+void LibfabricFabric::on_write_chunk(ProviderPeer& peer, std::span<const std::byte> payload) {
   WriteChunk chunk;
   if (payload.size() < sizeof chunk) {
     begin_closing(peer, "a write of it made no sense", kDrain, Link::connecting);
@@ -207,7 +207,7 @@ void LibfabricFabric::on_write_chunk(Peer& peer, std::span<const std::byte> payl
   note_room_used(peer);
 }
 
-void LibfabricFabric::on_region_query(Peer& peer, std::span<const std::byte> payload) {
+void LibfabricFabric::on_region_query(ProviderPeer& peer, std::span<const std::byte> payload) {
   const auto query = decode_region_key(payload);
   if (!query) {
     begin_closing(peer, "a question of it made no sense", kDrain, Link::connecting);
@@ -220,7 +220,7 @@ void LibfabricFabric::on_region_query(Peer& peer, std::span<const std::byte> pay
   send_due(peer);
 }
 
-void LibfabricFabric::on_region_answer(Peer& peer, FrameKind kind,
+void LibfabricFabric::on_region_answer(ProviderPeer& peer, FrameKind kind,
                                        std::span<const std::byte> payload) {
   if (kind == FrameKind::region_open) {
     if (const auto grant = decode_region_grant(payload)) peer.regions.note_open(*grant);
@@ -235,7 +235,7 @@ void LibfabricFabric::on_region_answer(Peer& peer, FrameKind kind,
 }
 
 // A write that is still under way to a region that was withdrawn may never be answered.
-void LibfabricFabric::on_region_closed(Peer& peer, std::uint64_t key) {
+void LibfabricFabric::on_region_closed(ProviderPeer& peer, std::uint64_t key) {
   for (const ProviderOperation* operation = peer.issued.first(); operation != nullptr;
        operation = operation->next) {
     if (operation->kind != OpKind::write || operation->region.key != key) continue;

@@ -52,7 +52,7 @@ bool LibfabricFabric::accept(const TxOp& op) {
   if (outstanding_ >= options_.max_outstanding) return false;
   const std::size_t limit = op.kind == OpKind::send ? limits_.max_message : limits_.max_write;
   WEFT_CHECK(op.size() <= limit, "operation of {} bytes, the limit is {}", op.size(), limit);
-  Peer* peer = find(op.peer);
+  ProviderPeer* peer = find(op.peer);
   if (peer == nullptr || peer->link != Link::up) {
     ++outstanding_;
     end_operation(CompletionKind::failed, op.peer, op.context);
@@ -73,7 +73,7 @@ bool LibfabricFabric::accept(const TxOp& op) {
   return true;
 }
 
-bool LibfabricFabric::send_at_once(Peer& peer, const TxOp& op) {
+bool LibfabricFabric::send_at_once(ProviderPeer& peer, const TxOp& op) {
   const std::size_t size = sizeof(FrameHeader) + op.size();
   const Traits& traits = endpoint_->traits();
   if (size > traits.inject_size || size > scratch_.size()) return false;
@@ -94,7 +94,7 @@ bool LibfabricFabric::send_at_once(Peer& peer, const TxOp& op) {
   return true;
 }
 
-void LibfabricFabric::fill(ProviderOperation& operation, Peer& peer, const TxOp& op) {
+void LibfabricFabric::fill(ProviderOperation& operation, ProviderPeer& peer, const TxOp& op) {
   operation.purpose = ProviderOperation::Purpose::user;
   operation.kind = op.kind;
   operation.peer = &peer;
@@ -114,7 +114,7 @@ void LibfabricFabric::fill(ProviderOperation& operation, Peer& peer, const TxOp&
   operation.offset = op.region_offset;
 }
 
-FrameHeader LibfabricFabric::header_for(const Peer& peer, FrameKind kind,
+FrameHeader LibfabricFabric::header_for(const ProviderPeer& peer, FrameKind kind,
                                         std::size_t payload_size) const {
   FrameHeader header;
   header.kind = kind;
@@ -127,7 +127,7 @@ FrameHeader LibfabricFabric::header_for(const Peer& peer, FrameKind kind,
 }
 
 // The provider took a frame of the session.
-void LibfabricFabric::frame_left(Peer& peer, const FrameHeader& header) {
+void LibfabricFabric::frame_left(ProviderPeer& peer, const FrameHeader& header) {
   ++peer.frames_out;
   peer.credits_due -= header.credits;
   if (peer.credits_due == 0) peer.dues.credit = false;
@@ -138,7 +138,7 @@ void LibfabricFabric::frame_left(Peer& peer, const FrameHeader& header) {
 // lost fails, but messages sent after it must not arrive: they would do so without the write. So
 // while the provider has writes, nothing is sent before all its events were read; and nothing more
 // once an event has said that a write failed.
-bool LibfabricFabric::may_send(const Peer& peer) {
+bool LibfabricFabric::may_send(const ProviderPeer& peer) {
   if (peer.writes_issued > 0) {
     for (int i = 0; i < kMaxReads && unread_; ++i) read_ahead();
     if (unread_) return false;
@@ -146,7 +146,7 @@ bool LibfabricFabric::may_send(const Peer& peer) {
   return !peer.broken;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::judge(Peer& peer, ssize_t result) {
+LibfabricFabric::Outcome LibfabricFabric::judge(ProviderPeer& peer, ssize_t result) {
   if (result == 0) {
     peer.stalled.reset();
     if (doorbell_ != nullptr && !peer.to_be_rung) {
@@ -169,7 +169,7 @@ LibfabricFabric::Outcome LibfabricFabric::judge(Peer& peer, ssize_t result) {
   return Outcome::broken;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::send_frame(Peer& peer, FrameKind kind,
+LibfabricFabric::Outcome LibfabricFabric::send_frame(ProviderPeer& peer, FrameKind kind,
                                                      std::span<const std::byte> payload,
                                                      bool in_session) {
   FrameHeader header = header_for(peer, kind, payload.size());
@@ -203,7 +203,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_frame(Peer& peer, FrameKind kind,
 }
 
 // Sends all that can go; the peer is listed when trying again soon makes sense.
-void LibfabricFabric::send_due(Peer& peer) {
+void LibfabricFabric::send_due(ProviderPeer& peer) {
   if (peer.link != Link::up && peer.link != Link::connecting) return;
   if (!may_send(peer)) {
     list(peer);
@@ -214,7 +214,7 @@ void LibfabricFabric::send_due(Peer& peer) {
   if (outcome == Outcome::later) list(peer);
 }
 
-LibfabricFabric::Outcome LibfabricFabric::send_own_frames(Peer& peer) {
+LibfabricFabric::Outcome LibfabricFabric::send_own_frames(ProviderPeer& peer) {
   if (peer.dues.welcome) {
     const Outcome outcome = send_welcome(peer);
     if (outcome != Outcome::sent) return outcome;
@@ -244,7 +244,7 @@ LibfabricFabric::Outcome LibfabricFabric::send_own_frames(Peer& peer) {
   return Outcome::sent;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::send_queued(Peer& peer) {
+LibfabricFabric::Outcome LibfabricFabric::send_queued(ProviderPeer& peer) {
   while (ProviderOperation* operation = peer.queued.first()) {
     const Outcome outcome = operation->kind == OpKind::send ? issue_send(peer, *operation)
                                                             : issue_write(peer, *operation);
@@ -258,7 +258,8 @@ LibfabricFabric::Outcome LibfabricFabric::send_queued(Peer& peer) {
   return Outcome::sent;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::issue_send(Peer& peer, ProviderOperation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_send(ProviderPeer& peer,
+                                                     ProviderOperation& operation) {
   if (peer.credits == 0) return Outcome::blocked;
   if (!endpoint_->traits().send_after_write && peer.writes_issued > 0) return Outcome::blocked;
   const FrameHeader header = header_for(peer, FrameKind::message, operation.size);
@@ -274,7 +275,7 @@ LibfabricFabric::Outcome LibfabricFabric::issue_send(Peer& peer, ProviderOperati
   return Outcome::sent;
 }
 
-void LibfabricFabric::move_to_issued(Peer& peer, ProviderOperation& operation) {
+void LibfabricFabric::move_to_issued(ProviderPeer& peer, ProviderOperation& operation) {
   peer.queued.remove(operation);
   peer.issued.push_back(operation);
   ++issued_;
@@ -285,7 +286,8 @@ void LibfabricFabric::move_to_issued(Peer& peer, ProviderOperation& operation) {
   }
 }
 
-LibfabricFabric::Outcome LibfabricFabric::issue_write(Peer& peer, ProviderOperation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_write(ProviderPeer& peer,
+                                                      ProviderOperation& operation) {
   const Outcome allowed = check_permission(peer, operation);
   if (allowed != Outcome::sent) return allowed;
   if (operation.size == 0) {
@@ -303,7 +305,7 @@ LibfabricFabric::Outcome LibfabricFabric::issue_write(Peer& peer, ProviderOperat
 
 // Tells the peer of regions that are new since it was sent something: the message to come may
 // invite it to write there, and it need not ask then.
-void LibfabricFabric::announce_regions(Peer& peer) {
+void LibfabricFabric::announce_regions(ProviderPeer& peer) {
   if (peer.announced == regions_.exposed()) return;
   for (const RegionGrant& grant : regions_.exposed_since(peer.announced)) {
     if (peer.granted.insert(grant.key).second) {
@@ -315,14 +317,14 @@ void LibfabricFabric::announce_regions(Peer& peer) {
 
 // Asks whether writes to the peer's region are allowed, unless that is known or asked already.
 // False when nothing was asked.
-bool LibfabricFabric::ask_permission(Peer& peer, std::uint64_t key) {
+bool LibfabricFabric::ask_permission(ProviderPeer& peer, std::uint64_t key) {
   if (peer.regions.permission(key) != Permission::unknown) return false;
   if (!peer.regions.note_asked(key)) return false;
   queue_region_frame(peer, FrameKind::region_query, {key, 0, 0});
   return true;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::check_permission(Peer& peer,
+LibfabricFabric::Outcome LibfabricFabric::check_permission(ProviderPeer& peer,
                                                            const ProviderOperation& operation) {
   const std::uint64_t key = operation.region.key;
   switch (peer.regions.permission(key)) {
@@ -346,7 +348,8 @@ LibfabricFabric::Outcome LibfabricFabric::check_permission(Peer& peer,
   return Outcome::broken;
 }
 
-bool LibfabricFabric::overlaps_issued(const Peer& peer, const ProviderOperation& operation) const {
+bool LibfabricFabric::overlaps_issued(const ProviderPeer& peer,
+                                      const ProviderOperation& operation) const {
   if (peer.writes_issued == 0) return false;
   for (const ProviderOperation* other = peer.issued.first(); other != nullptr;
        other = other->next) {
@@ -374,7 +377,8 @@ bool LibfabricFabric::register_segments(ProviderOperation& operation,
   return true;
 }
 
-LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, ProviderOperation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_segments(ProviderPeer& peer,
+                                                         ProviderOperation& operation) {
   std::array<void*, 2> descriptions{};
   if (endpoint_->traits().local_registration && !register_segments(operation, descriptions)) {
     return Outcome::later;
@@ -409,7 +413,8 @@ LibfabricFabric::Outcome LibfabricFabric::issue_segments(Peer& peer, ProviderOpe
 }
 
 // The bytes are copied into messages, so that the operation ends when the last one was taken.
-LibfabricFabric::Outcome LibfabricFabric::issue_chunks(Peer& peer, ProviderOperation& operation) {
+LibfabricFabric::Outcome LibfabricFabric::issue_chunks(ProviderPeer& peer,
+                                                       ProviderOperation& operation) {
   constexpr std::size_t kPrefix = sizeof(FrameHeader) + sizeof(WriteChunk);
   while (operation.chunked < operation.size) {
     if (peer.credits == 0) return Outcome::blocked;
@@ -442,7 +447,8 @@ LibfabricFabric::Outcome LibfabricFabric::issue_chunks(Peer& peer, ProviderOpera
   return Outcome::sent;
 }
 
-void LibfabricFabric::queue_region_frame(Peer& peer, FrameKind kind, const RegionGrant& grant) {
+void LibfabricFabric::queue_region_frame(ProviderPeer& peer, FrameKind kind,
+                                         const RegionGrant& grant) {
   if (peer.link != Link::up) return;
   if (peer.region_frames.size() >= kMaxRegionFrames) {
     begin_closing(peer, "it asked for too many regions at once", kDrain, Link::connecting);
@@ -452,7 +458,7 @@ void LibfabricFabric::queue_region_frame(Peer& peer, FrameKind kind, const Regio
 }
 
 void LibfabricFabric::ring_doorbells() {
-  for (Peer* peer : to_ring_) {
+  for (ProviderPeer* peer : to_ring_) {
     peer->to_be_rung = false;
     if (peer->doorbell) peer->doorbell->ring_if_asleep(*doorbell_);
   }
