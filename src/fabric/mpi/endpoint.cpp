@@ -190,7 +190,7 @@ void Endpoint::yield_event(Completion& out) {
 std::size_t Endpoint::yield_downs(std::span<Completion> completions) {
   std::size_t n = 0;
   for (std::uint32_t i = 0; i < peers_.size() && n < completions.size(); ++i) {
-    Peer& peer = peers_[i];
+    PeerRank& peer = peers_[i];
     if (!peer.up || peer.out_open || peer.operations > 0) continue;
     peer.up = false;
     --downs_;

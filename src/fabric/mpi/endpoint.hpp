@@ -49,7 +49,8 @@ class Endpoint final : public MpiFabric {
     std::byte* at = nullptr;  // null: it was refused, and its bytes are thrown away
     std::uint32_t pending = 0;
   };
-  struct Peer {
+  /// Another rank of the MPI, and what its endpoint and this one have said to each other.
+  struct PeerRank {
     bool added = false;
     bool out_open = false;    // hello was sent, and no bye after it
     bool in_open = false;     // hello came, and no bye after it
@@ -92,19 +93,19 @@ class Endpoint final : public MpiFabric {
   // Frames of peers (endpoint_links.cpp).
   void hear(NodeId from, RoomIndex room);
   void handle(NodeId from, RoomIndex room);
-  void begin_write(Peer& peer, NodeId from, const Frame& frame);
-  void receive_more(Peer& peer, NodeId from);
+  void begin_write(PeerRank& peer, NodeId from, const Frame& frame);
+  void receive_more(PeerRank& peer, NodeId from);
   void end_receive(NodeId from);
-  void say_bye(Peer& peer, NodeId to);
+  void say_bye(PeerRank& peer, NodeId to);
   void say(NodeId to, const Frame& frame);
-  void look_up(Peer& peer, NodeId id);
+  void look_up(PeerRank& peer, NodeId id);
   bool left_by_all() const;
 
   const TransportCalls& calls_;
   std::string name_;
   World world_;
   FabricLimits limits_;
-  std::vector<Peer> peers_;  // by rank
+  std::vector<PeerRank> peers_;  // by rank
   tcp::RegionTable regions_{1};
   std::vector<Operation> operations_;
   std::vector<std::uint32_t> free_operations_;

@@ -36,7 +36,7 @@ void Endpoint::say(NodeId to, const Frame& frame) {
   send_frame(operation);
 }
 
-void Endpoint::say_bye(Peer& peer, NodeId to) {
+void Endpoint::say_bye(PeerRank& peer, NodeId to) {
   if (!peer.out_open) return;
   peer.out_open = false;
   peer.awaits_bye = peer.in_open;
@@ -45,7 +45,7 @@ void Endpoint::say_bye(Peer& peer, NodeId to) {
 }
 
 /// Says hello where nothing of the past is left, and that the peer is up when both have.
-void Endpoint::look_up(Peer& peer, NodeId id) {
+void Endpoint::look_up(PeerRank& peer, NodeId id) {
   if (peer.added && !peer.out_open && !peer.awaits_bye && !peer.up) {
     peer.out_open = true;
     say(id, {.kind = FrameKind::hello, .incarnation = Incarnation(1)});
@@ -59,7 +59,7 @@ void Endpoint::look_up(Peer& peer, NodeId id) {
 
 /// Something came from there, and is handled now or behind the write that is under way.
 void Endpoint::hear(NodeId from, RoomIndex room) {
-  Peer& peer = peers_[from.value()];
+  PeerRank& peer = peers_[from.value()];
   if (peer.incoming.pending > 0) {
     peer.held.push_back(room);
   } else {
@@ -68,7 +68,7 @@ void Endpoint::hear(NodeId from, RoomIndex room) {
 }
 
 void Endpoint::handle(NodeId from, RoomIndex room) {
-  Peer& peer = peers_[from.value()];
+  PeerRank& peer = peers_[from.value()];
   const std::size_t room_size = rooms_.size() / room_sizes_.size();
   const auto frame =
       decode(std::span<const std::byte>(rooms_).subspan(room * room_size, room_sizes_[room]));
@@ -97,7 +97,7 @@ void Endpoint::handle(NodeId from, RoomIndex room) {
 
 /// Finds the write's place; without one, its bytes are thrown away, as MPI must receive them
 /// anyhow.
-void Endpoint::begin_write(Peer& peer, NodeId from, const Frame& frame) {
+void Endpoint::begin_write(PeerRank& peer, NodeId from, const Frame& frame) {
   std::byte* at = nullptr;
   if (peer.usable()) {
     const bool wraps = frame.sizes[0] + frame.sizes[1] < frame.sizes[0];
@@ -109,7 +109,7 @@ void Endpoint::begin_write(Peer& peer, NodeId from, const Frame& frame) {
 }
 
 /// All of a write's parts at once where they go to different places, else one at a time.
-void Endpoint::receive_more(Peer& peer, NodeId from) {
+void Endpoint::receive_more(PeerRank& peer, NodeId from) {
   Incoming& incoming = peer.incoming;
   for (std::uint64_t& left : incoming.left) {
     while (left > 0) {
@@ -129,7 +129,7 @@ void Endpoint::receive_more(Peer& peer, NodeId from) {
 }
 
 void Endpoint::end_receive(NodeId from) {
-  Peer& peer = peers_[from.value()];
+  PeerRank& peer = peers_[from.value()];
   if (--peer.incoming.pending > 0) return;
   receive_more(peer, from);
   while (peer.incoming.pending == 0 && !peer.held.empty()) {
@@ -142,7 +142,7 @@ void Endpoint::end_receive(NodeId from) {
 /// Nothing of MPI's is under way, and nothing more comes.
 bool Endpoint::left_by_all() const {
   return free_operations_.size() == operations_.size() &&
-         std::ranges::all_of(peers_, [this](const Peer& peer) {
+         std::ranges::all_of(peers_, [this](const PeerRank& peer) {
            return peer.left || &peer == &peers_[world_.rank];
          });
 }
