@@ -91,8 +91,8 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   }
   if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);
   auto& slot = peers_[id.value()];
-  if (slot == nullptr) slot = std::make_unique<Peer>();
-  Peer& peer = *slot;
+  if (slot == nullptr) slot = std::make_unique<SplitPeer>();
+  SplitPeer& peer = *slot;
   peer.id = id;
   peer.incarnation = incarnation;
   peer.address = std::move(parts);
@@ -112,20 +112,20 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
 // A part may be up while the peer has yet to say which one it chooses.
 bool Endpoint::is_silent(NodeId id) const {
   if (near_->is_silent(id) || far_->is_silent(id)) return true;
-  const Peer* const peer = find_peer(id);
+  const SplitPeer* const peer = find_peer(id);
   return peer != nullptr && peer->chosen == kNone &&
          (peer->links[kNear].is_up || peer->links[kFar].is_up);
 }
 
 void Endpoint::remove_peer(NodeId id) {
-  Peer* const peer = find_peer(id);
+  SplitPeer* const peer = find_peer(id);
   if (peer == nullptr || !peer->is_known) return;
   peer->is_known = false;
   peer->far_at = Instant::never();
   for (const std::size_t k : {kNear, kFar}) remove_from(*peer, k);
 }
 
-Result<void> Endpoint::add_to(Peer& peer, std::size_t k) {
+Result<void> Endpoint::add_to(SplitPeer& peer, std::size_t k) {
   auto added = part(k).add_peer(peer.id, peer.incarnation,
                                 k == kNear ? peer.address.near : peer.address.far);
   if (!added.ok()) return added;
@@ -134,14 +134,14 @@ Result<void> Endpoint::add_to(Peer& peer, std::size_t k) {
   return {};
 }
 
-void Endpoint::remove_from(Peer& peer, std::size_t k) {
+void Endpoint::remove_from(SplitPeer& peer, std::size_t k) {
   if (!std::exchange(peer.links[k].is_added, false)) return;
   if (k == kFar) --far_links_;
   part(k).remove_peer(peer.id);
   far_pace_.expect_something();
 }
 
-void Endpoint::try_far_later(Peer& peer) {
+void Endpoint::try_far_later(SplitPeer& peer) {
   if (peer.address.far.empty() || peer.links[kFar].is_added) return;
   peer.far_at = now_ + patience_;
   next_timer_ = std::min(next_timer_, peer.far_at);
@@ -260,7 +260,7 @@ std::size_t Endpoint::translate_all(std::size_t k, std::span<Completion> complet
   std::size_t kept = 0;
   for (Completion& completion : completions) {
     // As mostly: a message of a peer that is up.
-    const Peer* const peer = find_peer(completion.peer);
+    const SplitPeer* const peer = find_peer(completion.peer);
     const bool is_message =
         completion.kind == CompletionKind::received && peer != nullptr && peer->chosen == k;
     if (!is_message && !translate(k, completion)) continue;
@@ -271,7 +271,7 @@ std::size_t Endpoint::translate_all(std::size_t k, std::span<Completion> complet
 }
 
 bool Endpoint::translate(std::size_t k, Completion& completion) {
-  Peer* const peer = find_peer(completion.peer);
+  SplitPeer* const peer = find_peer(completion.peer);
   if (peer == nullptr) return false;
   switch (completion.kind) {
     case CompletionKind::received:
@@ -289,7 +289,7 @@ bool Endpoint::translate(std::size_t k, Completion& completion) {
   return false;
 }
 
-bool Endpoint::on_received(Peer& peer, std::size_t k, Completion& completion) {
+bool Endpoint::on_received(SplitPeer& peer, std::size_t k, Completion& completion) {
   if (peer.chosen == k) return true;
   std::uint64_t note = 0;
   if (completion.data.size() == sizeof note) {
@@ -317,7 +317,7 @@ bool Endpoint::on_received(Peer& peer, std::size_t k, Completion& completion) {
 
 // The first completion with that context is the note's. Should the user's have the same context, it
 // does not matter which is which.
-bool Endpoint::on_ended(Peer& peer, std::size_t k, const Completion& completion) {
+bool Endpoint::on_ended(SplitPeer& peer, std::size_t k, const Completion& completion) {
   if (completion.context == kNoteContext && std::exchange(peer.links[k].owes_note, false)) {
     return false;
   }
@@ -325,7 +325,7 @@ bool Endpoint::on_ended(Peer& peer, std::size_t k, const Completion& completion)
   return true;
 }
 
-void Endpoint::report_up(const Peer& peer, std::size_t k, Completion& completion) {
+void Endpoint::report_up(const SplitPeer& peer, std::size_t k, Completion& completion) {
   completion = {};
   completion.kind = CompletionKind::peer_up;
   completion.peer = peer.id;
@@ -333,7 +333,7 @@ void Endpoint::report_up(const Peer& peer, std::size_t k, Completion& completion
   completion.is_lossless = peer.links[k].is_lossless;
 }
 
-void Endpoint::on_up(Peer& peer, std::size_t k, const Completion& up) {
+void Endpoint::on_up(SplitPeer& peer, std::size_t k, const Completion& up) {
   const Incarnation incarnation = up.incarnation;
   peer.links[k].is_up = true;
   peer.links[k].is_lossless = up.is_lossless;
@@ -352,7 +352,7 @@ void Endpoint::on_up(Peer& peer, std::size_t k, const Completion& up) {
   need_attention(peer);
 }
 
-bool Endpoint::on_down(Peer& peer, std::size_t k, Completion& completion) {
+bool Endpoint::on_down(SplitPeer& peer, std::size_t k, Completion& completion) {
   Link& link = peer.links[k];
   link.is_up = link.is_proposed = false;
   need_attention(peer);
@@ -362,7 +362,7 @@ bool Endpoint::on_down(Peer& peer, std::size_t k, Completion& completion) {
   return true;
 }
 
-void Endpoint::need_attention(Peer& peer) {
+void Endpoint::need_attention(SplitPeer& peer) {
   if (std::exchange(peer.needs_attention, true)) return;
   attention_.push_back(&peer);
 }
@@ -371,7 +371,7 @@ void Endpoint::need_attention(Peer& peer) {
 std::size_t Endpoint::attend_all(std::span<Completion> room) {
   std::size_t count = 0;
   attention_now_.swap(attention_);
-  for (Peer* const peer : attention_now_) {
+  for (SplitPeer* const peer : attention_now_) {
     peer->needs_attention = false;
     if (peer->chosen != kNone || !peer->is_known) continue;
     if (!peer->links[kNear].is_added && near_->may_reach(peer->address.near)) {
@@ -398,7 +398,7 @@ std::size_t Endpoint::attend_all(std::span<Completion> room) {
 }
 
 // One proposal at a time. False when the part takes no message at the moment.
-bool Endpoint::propose(Peer& peer) {
+bool Endpoint::propose(SplitPeer& peer) {
   for (const Link& link : peer.links) {
     if (link.is_up && link.is_proposed) return true;
   }
@@ -411,13 +411,13 @@ bool Endpoint::propose(Peer& peer) {
   return true;
 }
 
-bool Endpoint::agree(Peer& peer, std::size_t k) {
+bool Endpoint::agree(SplitPeer& peer, std::size_t k) {
   if (!tell(peer, k, kAgree)) return false;
   choose(peer, k);
   return true;
 }
 
-bool Endpoint::tell(Peer& peer, std::size_t k, std::uint64_t what) {
+bool Endpoint::tell(SplitPeer& peer, std::size_t k, std::uint64_t what) {
   TxOp op;
   op.peer = peer.id;
   op.context = kNoteContext;
@@ -427,7 +427,7 @@ bool Endpoint::tell(Peer& peer, std::size_t k, std::uint64_t what) {
   return true;
 }
 
-void Endpoint::choose(Peer& peer, std::size_t k) {
+void Endpoint::choose(SplitPeer& peer, std::size_t k) {
   peer.chosen = k;
   peer.far_at = Instant::never();
   remove_from(peer, k == kNear ? kFar : kNear);

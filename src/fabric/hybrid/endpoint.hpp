@@ -33,7 +33,8 @@ struct Link {
   Incarnation incarnation{};  ///< of this session
 };
 
-struct Peer {
+/// A peer with a link at each part, one of which carries its operations.
+struct SplitPeer {
   NodeId id{};
   Incarnation incarnation{};  ///< the highest known
   HybridAddress address;
@@ -66,38 +67,38 @@ class Endpoint final : public Fabric {
   WaitHint prepare_wait(Instant now) override;
 
  private:
-  Peer* find_peer(NodeId id) const {
+  SplitPeer* find_peer(NodeId id) const {
     return id.value() < peers_.size() ? peers_[id.value()].get() : nullptr;
   }
   Fabric& part(std::size_t k) { return k == kNear ? *near_ : *far_; }
-  bool decides(const Peer& peer) const { return self_ < peer.id; }
+  bool decides(const SplitPeer& peer) const { return self_ < peer.id; }
   std::size_t part_of(NodeId id) {
-    const Peer* const peer = find_peer(id);
+    const SplitPeer* const peer = find_peer(id);
     return peer == nullptr ? kNone : peer->chosen;
   }
 
   // Peers.
-  Result<void> add_to(Peer& peer, std::size_t k);
-  void remove_from(Peer& peer, std::size_t k);
-  void try_far_later(Peer& peer);
+  Result<void> add_to(SplitPeer& peer, std::size_t k);
+  void remove_from(SplitPeer& peer, std::size_t k);
+  void try_far_later(SplitPeer& peer);
   void run_timers();
-  void need_attention(Peer& peer);
+  void need_attention(SplitPeer& peer);
   std::size_t attend_all(std::span<Completion> room);
-  bool propose(Peer& peer);
-  bool agree(Peer& peer, std::size_t k);
-  void choose(Peer& peer, std::size_t k);
-  bool tell(Peer& peer, std::size_t k, std::uint64_t what);
+  bool propose(SplitPeer& peer);
+  bool agree(SplitPeer& peer, std::size_t k);
+  void choose(SplitPeer& peer, std::size_t k);
+  bool tell(SplitPeer& peer, std::size_t k, std::uint64_t what);
 
   // Completions. Translates a part's completion into the user's, in place; false: there is none.
   std::size_t poll_all(std::span<Completion> completions);
   std::size_t translate_all(std::size_t k, std::span<Completion> completions);
   std::size_t poll_part(std::size_t k, std::span<Completion> room);
   bool translate(std::size_t k, Completion& completion);
-  bool on_received(Peer& peer, std::size_t k, Completion& completion);
-  bool on_ended(Peer& peer, std::size_t k, const Completion& completion);
-  void on_up(Peer& peer, std::size_t k, const Completion& up);
-  static void report_up(const Peer& peer, std::size_t k, Completion& completion);
-  bool on_down(Peer& peer, std::size_t k, Completion& completion);
+  bool on_received(SplitPeer& peer, std::size_t k, Completion& completion);
+  bool on_ended(SplitPeer& peer, std::size_t k, const Completion& completion);
+  void on_up(SplitPeer& peer, std::size_t k, const Completion& up);
+  static void report_up(const SplitPeer& peer, std::size_t k, Completion& completion);
+  bool on_down(SplitPeer& peer, std::size_t k, Completion& completion);
   bool is_far_due() const;
   std::size_t yield_failed(std::span<Completion> room);
   void watch(std::size_t k, int descriptor);
@@ -111,8 +112,8 @@ class Endpoint final : public Fabric {
   FabricLimits limits_;
   std::string name_;
 
-  std::vector<std::unique_ptr<Peer>> peers_;  // by node id
-  std::vector<Peer*> attention_, attention_now_;
+  std::vector<std::unique_ptr<SplitPeer>> peers_;  // by node id
+  std::vector<SplitPeer*> attention_, attention_now_;
   std::size_t outstanding_ = 0;
   std::vector<Completion> failed_;  // of peers that are not up; at most max_outstanding
   std::size_t failed_first_ = 0;
