@@ -35,10 +35,11 @@ struct LoopbackHub::State {
 
 namespace {
 
-// A connection is a pair of Peer records with the same link number. The user of an endpoint learns
-// of its making and breaking by events that queue behind everything that happened before; until the
-// end of a link was reported, operations posted to it wait to be failed in front of that report.
-struct Peer {
+// A connection is a pair of LinkEnd records with the same link number. The user of an endpoint
+// learns of its making and breaking by events that queue behind everything that happened before;
+// until the end of a link was reported, operations posted to it wait to be failed in front of that
+// report.
+struct LinkEnd {
   NodeId id{};
   Incarnation incarnation{};
   std::uint64_t serial = 0;         // of the endpoint at the other end
@@ -98,11 +99,11 @@ class LoopbackFabric final : public Fabric {
     return it == hub.endpoints.end() ? nullptr : it->second;
   }
   void connect_all();
-  void connect(Peer& mine, LoopbackFabric& other, Peer& theirs);
-  void disconnect(Peer& peer);
-  void link_ended(Peer& peer);
-  void carry_out(Peer& peer);
-  bool deliver(Peer& peer, const TxOp& op, std::span<const std::byte> message);
+  void connect(LinkEnd& mine, LoopbackFabric& other, LinkEnd& theirs);
+  void disconnect(LinkEnd& peer);
+  void link_ended(LinkEnd& peer);
+  void carry_out(LinkEnd& peer);
+  bool deliver(LinkEnd& peer, const TxOp& op, std::span<const std::byte> message);
   void push(CompletionKind kind, NodeId peer, std::uint64_t context, std::uint64_t link);
   void yield_front(Completion& out);
   void wake();
@@ -116,7 +117,7 @@ class LoopbackFabric final : public Fabric {
   std::uint64_t next_key_ = 1;
   std::uint64_t next_link_ = 1;
   std::size_t outstanding_ = 0;
-  std::map<NodeId, Peer> peers_;
+  std::map<NodeId, LinkEnd> peers_;
   std::map<std::uint64_t, std::span<std::byte>> regions_;
   std::deque<Event> events_;
   std::deque<Event> shown_;  // the last poll handed out their data
@@ -131,7 +132,7 @@ Result<void> LoopbackFabric::add_peer(NodeId id, Incarnation incarnation,
     return Error{ErrorCode::invalid_argument,
                  fmt::format("peer address '{}': expected {}NUMBER", address, kScheme)};
   }
-  Peer& peer = peers_[id];
+  LinkEnd& peer = peers_[id];
   if (peer.serial != 0 && incarnation < peer.incarnation) return {};
   if (peer.link != 0 && incarnation != peer.incarnation) disconnect(peer);
   peer.id = id;
@@ -162,7 +163,7 @@ void LoopbackFabric::connect_all() {
   }
 }
 
-void LoopbackFabric::connect(Peer& mine, LoopbackFabric& other, Peer& theirs) {
+void LoopbackFabric::connect(LinkEnd& mine, LoopbackFabric& other, LinkEnd& theirs) {
   if (theirs.link != 0 && &theirs != &mine) return;
   mine.link = next_link_++;
   push(CompletionKind::peer_up, mine.id, 0, mine.link);
@@ -171,7 +172,7 @@ void LoopbackFabric::connect(Peer& mine, LoopbackFabric& other, Peer& theirs) {
   other.push(CompletionKind::peer_up, self_, 0, theirs.link);
 }
 
-void LoopbackFabric::disconnect(Peer& peer) {
+void LoopbackFabric::disconnect(LinkEnd& peer) {
   LoopbackFabric* other = find(*hub_, peer.serial);
   if (other != nullptr && other != this) {
     const auto theirs = other->peers_.find(self_);
@@ -182,7 +183,7 @@ void LoopbackFabric::disconnect(Peer& peer) {
   link_ended(peer);
 }
 
-void LoopbackFabric::link_ended(Peer& peer) {
+void LoopbackFabric::link_ended(LinkEnd& peer) {
   if (peer.link == 0) return;
   push(CompletionKind::peer_down, peer.id, 0, peer.link);
   peer.link = 0;
@@ -221,7 +222,7 @@ std::size_t LoopbackFabric::post(std::span<const TxOp> ops) {
 }
 
 // Carries out the operations that the peer has room for.
-void LoopbackFabric::carry_out(Peer& peer) {
+void LoopbackFabric::carry_out(LinkEnd& peer) {
   while (!peer.out.empty() && peer.link != 0 && peer.link == peer.reported_link) {
     const TxOp& op = peer.out.front().first;
     if (!deliver(peer, op, peer.out.front().second)) return;
@@ -232,7 +233,7 @@ void LoopbackFabric::carry_out(Peer& peer) {
 }
 
 // False when it must wait: for room, or, after a bad write, for the report that the link broke.
-bool LoopbackFabric::deliver(Peer& peer, const TxOp& op, std::span<const std::byte> message) {
+bool LoopbackFabric::deliver(LinkEnd& peer, const TxOp& op, std::span<const std::byte> message) {
   LoopbackFabric* other = find(*hub_, peer.serial);
   WEFT_CHECK(other != nullptr, "linked to an endpoint that is gone");
   if (op.kind == OpKind::write) {
@@ -249,7 +250,7 @@ bool LoopbackFabric::deliver(Peer& peer, const TxOp& op, std::span<const std::by
     }
     return true;
   }
-  Peer& theirs = other->peers_.at(self_);
+  LinkEnd& theirs = other->peers_.at(self_);
   if (theirs.unread >= limits_.max_outstanding) return false;
   ++theirs.unread;
   Event event;
@@ -295,7 +296,7 @@ std::size_t LoopbackFabric::poll(Instant, std::span<Completion> completions) {
 void LoopbackFabric::yield_front(Completion& out) {
   Event& event = events_.front();
   out = event.completion;
-  Peer* peer = peers_.contains(out.peer) ? &peers_.at(out.peer) : nullptr;
+  LinkEnd* peer = peers_.contains(out.peer) ? &peers_.at(out.peer) : nullptr;
   switch (out.kind) {
     case CompletionKind::peer_up:
       peer->reported_link = event.link;
