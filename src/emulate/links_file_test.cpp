@@ -70,7 +70,7 @@ TEST_F(links_file, comes_from_a_pipe_too) {
 TEST_F(links_file, without_end_is_refused) {
   const auto loaded = load_links("/dev/zero", *block_);
   ASSERT_FALSE(loaded);
-  EXPECT_NE(loaded.error().message.find("larger than 1 MiB"), std::string::npos);
+  EXPECT_NE(loaded.error().message.find("more than 1 MiB"), std::string::npos);
 }
 
 TEST_F(links_file, what_is_wrong_is_named) {

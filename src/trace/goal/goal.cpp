@@ -327,7 +327,11 @@ Result<GoalTrace> parse_goal(std::string_view text, const std::string& file) {
 
 Result<GoalTrace> read_goal(const std::string& path) {
   const auto text = read_text_file(path);
-  if (!text) return text.error();
+  if (!text) {
+    return Error{text.error().code, text.error().message +
+                                        ": a GOAL text, or the anchor file of an OTF2 archive, "
+                                        "which ends with .otf2"};
+  }
   return parse_goal(*text, path);
 }
 

@@ -93,18 +93,18 @@ TEST_P(SimulatedStreamMistakes, get_one_line) {
 
 INSTANTIATE_TEST_SUITE_P(
     simulate, SimulatedStreamMistakes,
-    testing::Values(
-        WrongOption{"link", {"--link", "1Gbit"}, "host-link"},
-        WrongOption{"testbed", {"--testbed", "1Gbit"}, "--testbed"},
-        WrongOption{"metrics", {"--metrics", ":0"}, "--metrics"},
-        WrongOption{"consumers", {"--sink", "shm:a"}, "shm:"},
-        WrongOption{"setting", {"--set", "network.speed=3"}, "unknown key 'speed'"},
-        WrongOption{"setting_of_job", {"--set", "job.inputz=3"}, "--set job.inputz=3: 'inputz'"},
-        WrongOption{"one_ring", {"--one-ring"}, "null:"},
-        WrongOption{"reference", {"--reference", "/no/such.toml"}, "/no/such.toml"},
-        WrongOption{"no_setting", {"--set", "network.router"}, "minimal"},
-        WrongOption{"too_many", {"--inputs", "6"}, "9"},
-        WrongOption{"sample_every", {"--sample-every", "1ns"}, "--sample-every"}),
+    testing::Values(WrongOption{"link", {"--link", "1Gbit"}, "host-link"},
+                    WrongOption{"testbed", {"--testbed", "1Gbit"}, "--testbed"},
+                    WrongOption{"metrics", {"--metrics", ":0"}, "--metrics"},
+                    WrongOption{"consumers", {"--sink", "shm:a"}, "shm:"},
+                    WrongOption{"setting", {"--set", "network.speed=3"}, "unknown key 'speed'"},
+                    WrongOption{
+                        "setting_of_job", {"--set", "job.inputz=3"}, "did you mean --inputs?"},
+                    WrongOption{"one_ring", {"--one-ring"}, "null:"},
+                    WrongOption{"reference", {"--reference", "/no/such.toml"}, "/no/such.toml"},
+                    WrongOption{"no_setting", {"--set", "network.router"}, "minimal"},
+                    WrongOption{"too_many", {"--inputs", "6"}, "9"},
+                    WrongOption{"sample_every", {"--sample-every", "1ns"}, "--sample-every"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(simulate_refusals, contents_that_are_not_copied_cannot_be_checked) {
