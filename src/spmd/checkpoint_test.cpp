@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weft/spmd/checkpoint.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -117,7 +118,7 @@ TEST_P(checkpoints, damaged_on_one_rank_are_refused_by_all_and_change_nothing) {
       model.write(5);
       const auto done = model.checkpoint.restore(directory.path(), 1);
       ASSERT_FALSE(done.ok());
-      EXPECT_EQ(done.error().message, path + what);
+      EXPECT_THAT(done.error().message, testing::HasSubstr(path + what));
       model.expect(5);
     });
   };
@@ -167,7 +168,7 @@ TEST_P(checkpoints, cannot_be_written_where_there_is_no_directory) {
     Model model(world);
     const auto done = model.checkpoint.save("/nonexistent/weft", 1);
     ASSERT_FALSE(done.ok());
-    EXPECT_EQ(done.error().message.find("/nonexistent/weft"), 0u) << done.error().message;
+    EXPECT_THAT(done.error().message, testing::HasSubstr("/nonexistent/weft"));
   });
 }
 
