@@ -20,6 +20,12 @@ constexpr ByteCount unlimited_outbox(std::uint64_t{1} << 60);
 /// Marks the numbers of operations that the machine does not know; its own numbers lack this bit.
 constexpr std::uint64_t refused_bit = std::uint64_t{1} << 62;
 
+std::string text_of(const message::OperationState& state) {
+  const bool sends = state.kind == message::OperationState::Kind::send;
+  return fmt::format("{} rank {} (tag {}, message {})", sends ? "sending to" : "receiving from",
+                     state.peer.value(), state.flow.tag.value(), state.serial);
+}
+
 message::MessageOptions with_limits(message::MessageOptions options, const Fabric& fabric) {
   options.fabric = fabric.limits();
   return options;
@@ -208,8 +214,22 @@ Result<void> Messenger::turn_until(Finished&& finished, std::span<const Operatio
 
 /// A process that died after its program had returned is started again only when it is missed.
 void Messenger::look_for_peer(Instant now, Operation of) {
-  const auto peer = machine_.peer_of(of);
-  if (peer && !machine_.is_up(*peer)) waiter_.miss(now, *peer);
+  const message::OperationState* const state = machine_.find(of);
+  if (state != nullptr && !machine_.is_up(state->peer)) waiter_.miss(now, state->peer);
+}
+
+/// As an error, since programs show no less: a process that computes looks like one that hangs.
+void Messenger::say_silent(NodeId peer, std::span<const Operation> operations) {
+  if (std::exchange(has_said_silent_, true)) return;
+  std::string what = "for its messages";
+  for (const Operation operation : operations) {
+    const auto* const state = is_ready(operation) ? nullptr : machine_.find(operation);
+    if (state != nullptr && state->peer == peer) what = "while " + text_of(*state);
+  }
+  spdlog::error(
+      "rank {} lives, and has answered nothing for {} s since it started: it computes, or is "
+      "stopped; rank {} goes on waiting {}",
+      peer.value(), give_up_after_.to_seconds(), machine_.self().value(), what);
 }
 
 Instant Messenger::next_deadline() {
@@ -269,6 +289,7 @@ Result<bool> Messenger::work(Instant now, int looks, std::span<const Operation> 
   if (now < machine_.next_deadline()) return false;
   // A process that computes from its start on answers nobody, and is not gone.
   if (const auto peer = machine_.overdue(now); peer && fabric_.is_silent(*peer)) {
+    say_silent(*peer, operations);
     machine_.excuse(now, *peer);
     return true;
   }
@@ -358,10 +379,7 @@ Error Messenger::failure_of(message::Failure why, NodeId peer) const {
 
 Error Messenger::failure(const message::OperationState& state) const {
   using message::Failure;
-  const bool sends = state.kind == message::OperationState::Kind::send;
-  const std::string what =
-      fmt::format("{} rank {} (tag {}, message {})", sends ? "sending to" : "receiving from",
-                  state.peer.value(), state.flow.tag.value(), state.serial);
+  const std::string what = text_of(state);
   switch (state.failure) {
     case Failure::peer_gone:
       return {ErrorCode::timed_out,

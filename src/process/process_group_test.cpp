@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 
 #include "fabric/loopback/loopback.hpp"
 #include "process/job_link.hpp"
@@ -421,7 +422,14 @@ TEST(messenger, waits_for_a_process_that_lives_and_has_yet_to_answer) {
   const auto world = ProcessGroup::world(messenger, 2);
   const Operation receives = world->start_receive(Rank(1), Tag(7), {});
   fabric.silent = true;
+  testing::internal::CaptureStdout();  // of the log
   EXPECT_FALSE(ends_when_polled(*world, receives));
+  const std::string log = testing::internal::GetCapturedStdout();
+  const std::string line =
+      "rank 1 lives, and has answered nothing for 1 s since it started: it computes, or is "
+      "stopped; rank 0 goes on waiting while receiving from rank 1 (tag 7, message 0)";
+  EXPECT_THAT(log, HasSubstr(line));
+  EXPECT_EQ(log.find(line), log.rfind(line)) << "more than once";
   fabric.silent = false;
   EXPECT_TRUE(ends_when_polled(*world, receives));
 }

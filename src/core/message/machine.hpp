@@ -86,10 +86,9 @@ class MessageMachine {
   std::optional<std::uint64_t> excess(Operation operation) const {
     return operations_.excess(operation);
   }
-  /// Returns the peer of an operation under way; nothing when the operation completed at its start.
-  std::optional<NodeId> peer_of(Operation operation) const {
-    return operations_.peer_of(operation);
-  }
+  /// Returns what is known of an operation under way; null when it completed at its start. Valid
+  /// until another one is started or taken.
+  const OperationState* find(Operation operation) const { return operations_.find(operation); }
   /// The result of a finished operation. It is forgotten when another one is started or taken.
   const OperationState& take(Operation operation) { return operations_.take(operation); }
 

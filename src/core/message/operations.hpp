@@ -85,10 +85,9 @@ class Operations {
   bool is_done(Operation operation) const {
     return is_born_done(operation) || states_[index(operation)].done;
   }
-  /// Returns the operation's peer; none: it was done at its start.
-  std::optional<NodeId> peer_of(Operation operation) const {
-    if (is_born_done(operation)) return std::nullopt;
-    return states_[index(operation)].peer;
+  /// Returns what is known of an operation; null: it was done at its start. Valid as `take`'s is.
+  const OperationState* find(Operation operation) const {
+    return is_born_done(operation) ? nullptr : &states_[index(operation)];
   }
   /// Returns the size of a message that was too long; nothing if it was not, or is not known yet.
   std::optional<std::uint64_t> excess(Operation operation) const {

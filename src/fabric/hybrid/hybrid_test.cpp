@@ -150,6 +150,28 @@ TEST(hybrid, names_the_fix_when_there_is_no_way_to_a_peer) {
   EXPECT_NE(added.error().message.find("without an address in the network"), std::string::npos);
 }
 
+TEST(hybrid, a_process_that_polls_no_more_is_silent_until_it_has_chosen_a_part) {
+  for (const bool is_near : {true, false}) {
+    Pair pair;
+    const auto address = [&](const Party& party) {
+      return is_near ? party.fabric->address() : elsewhere(party.fabric->address());
+    };
+    pair.introduce(address(pair.a), address(pair.b));
+    for (int polls = 0; !pair.a.is_up && polls < 100'000; ++polls) {
+      for (int i = 0; i < 200; ++i) pair.a.step(test_now());  // what came changes its state first
+      const Instant give_up = test_now() + Duration::seconds(60);
+      while (!pair.a.is_up && !pair.a.fabric->is_silent(NodeId(1)) && test_now() < give_up) {
+        pair.a.step(test_now());
+      }
+      ASSERT_TRUE(pair.a.is_up || pair.a.fabric->is_silent(NodeId(1)))
+          << "after " << polls << " polls of the other";
+      pair.b.step(test_now());
+    }
+    EXPECT_TRUE(pair.a.is_up);
+    EXPECT_FALSE(pair.a.fabric->is_silent(NodeId(1)));
+  }
+}
+
 TEST(hybrid, its_own_notes_are_not_seen_and_do_not_count) {
   Pair pair;
   pair.introduce(pair.a.fabric->address(), pair.b.fabric->address());

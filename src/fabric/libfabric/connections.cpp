@@ -60,6 +60,12 @@ bool is_bound_to(int descriptor, std::span<const std::byte> own) {
          same(address, own);
 }
 
+bool has_connection_to(std::span<const std::byte> peer) {
+  bool has = false;
+  for_each_descriptor([&](int descriptor) { has = has || is_connected_to(descriptor, peer); });
+  return has;
+}
+
 int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer) {
   int count = 0;
   for_each_descriptor([&](int descriptor) {

@@ -17,6 +17,9 @@ namespace weft::ofi {
 /// nothing. Returns how many sockets there are.
 int widen_receive_buffers(std::span<const std::byte> own, std::span<const std::byte> peer);
 
+/// Returns whether a socket of this process is connected to `peer`, a `sockaddr`.
+bool has_connection_to(std::span<const std::byte> peer);
+
 /// Calls `with` for each open descriptor of this process.
 void for_each_descriptor(const std::function<void(int descriptor)>& with);
 /// Returns whether a socket is bound to `own`, a `sockaddr`: the listener and the connections it

@@ -49,6 +49,17 @@ void LibfabricFabric::start_connecting(ProviderPeer& peer) {
   next_tick_ = now_;
 }
 
+// Through shared memory the doorbell tells. A provider over sockets connects when both processes
+// poll, but the kernel of the peer's host takes the connection as long as the peer lives. Other
+// networks tell nothing of a process that does not poll.
+bool LibfabricFabric::is_silent(NodeId id) const {
+  const auto found = peers_.find(id);
+  if (found == peers_.end() || found->second->link != Link::connecting) return false;
+  const ProviderPeer& peer = *found->second;
+  if (peer.doorbell) return peer.doorbell->alive();
+  return !peer.hello_is_gone && has_connection_to(parse_endpoint_address(peer.life.address)->name);
+}
+
 bool LibfabricFabric::ensure_address(ProviderPeer& peer) {
   if (peer.where) return true;
   const std::vector<std::byte> name = parse_endpoint_address(peer.life.address)->name;
@@ -168,7 +179,8 @@ void LibfabricFabric::send_hello(ProviderPeer& peer) {
     encode(hello, payload);
     outcome = send_frame(peer, FrameKind::hello, std::span(payload).first(size), false);
   }
-  if (outcome == Outcome::sent) {
+  peer.hello_is_gone = outcome == Outcome::sent;
+  if (peer.hello_is_gone) {
     peer.hello_delay = std::max(peer.hello_delay, kFirstRepeat);
     peer.next_hello = now_ + peer.hello_delay;
     peer.hello_delay = std::min(peer.hello_delay * 2, kLongestRepeat);

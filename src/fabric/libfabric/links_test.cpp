@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "base/rng.hpp"
 #include "fabric/libfabric/test_support.hpp"
@@ -70,6 +75,58 @@ TEST(link, a_silent_peer_is_down_after_the_timeout) {
     }
   }
   EXPECT_TRUE(down);
+}
+
+TEST(link, a_process_that_has_yet_to_poll_is_silent_and_one_that_ended_is_not) {
+  Group caller, other;
+  Fabric& fabric = caller.open(options_for(0));
+  other.open(options_for(1));
+  const std::string address = other.fabric(0).address();
+  EXPECT_FALSE(fabric.is_silent(NodeId(1)));
+  ASSERT_TRUE(fabric.add_peer(NodeId(1), Incarnation(1), address).ok());
+  ASSERT_TRUE(other.fabric(0).add_peer(NodeId(0), Incarnation(1), fabric.address()).ok());
+  EXPECT_TRUE(caller.drive([&] { return fabric.is_silent(NodeId(1)); }));
+  EXPECT_TRUE(caller.drive([&] {
+    bool has_polled = false;
+    other.drive([&] { return std::exchange(has_polled, true); });
+    return caller.count(0, CompletionKind::peer_up) == 1;
+  }));
+  EXPECT_FALSE(fabric.is_silent(NodeId(1)));
+  other.close(0);
+  EXPECT_TRUE(caller.drive([&] { return caller.count(0, CompletionKind::peer_down) == 1; }));
+  ASSERT_TRUE(fabric.add_peer(NodeId(1), Incarnation(2), address).ok());
+  EXPECT_TRUE(caller.drive([&] { return !fabric.is_silent(NodeId(1)); }));
+}
+
+TEST(link, a_process_that_shares_memory_and_has_yet_to_poll_is_silent_until_it_ends) {
+  const auto options = [](std::uint32_t node) {
+    LibfabricOptions of_node = options_for(node);
+    of_node.provider = "shm";
+    of_node.job_secret = fmt::format("silent {}", node == 0 ? ::getpid() : ::getppid());
+    return of_node;
+  };
+  int to_parent[2];
+  ASSERT_EQ(::pipe(to_parent), 0);
+  const pid_t child = ::fork();  // a process has one endpoint of this provider
+  if (child == 0) {
+    Group alone;
+    const std::string address = alone.open(options(1)).address();
+    (void)!::write(to_parent[1], address.data(), address.size());
+    ::pause();
+    ::_exit(0);
+  }
+  std::array<char, 4096> text;
+  const ssize_t length = ::read(to_parent[0], text.data(), text.size());
+  for (const int end : to_parent) ::close(end);
+  ASSERT_GT(length, 0);
+  Group caller;
+  Fabric& fabric = caller.open(options(0));
+  const std::string address(text.data(), static_cast<std::size_t>(length));
+  ASSERT_TRUE(fabric.add_peer(NodeId(1), Incarnation(1), address).ok());
+  EXPECT_TRUE(caller.drive([&] { return fabric.is_silent(NodeId(1)); }));
+  ::kill(child, SIGKILL);
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_FALSE(fabric.is_silent(NodeId(1)));
 }
 
 TEST(link, a_pause_of_ones_own_is_not_silence_of_the_peers) {

@@ -66,6 +66,7 @@ struct ProviderPeer {
   bool knows_their_nonce = false;
   std::uint64_t my_attempt = 0;     ///< the one of my_nonce
   std::uint64_t their_attempt = 0;  ///< the latest that this life of it was heard to make
+  bool hello_is_gone = false;       ///< the provider took the last one: it has a connection
   bool refusal_reported = false;    ///< that its proof is wrong was logged
 
   // The state of the session.

@@ -36,6 +36,7 @@ class Endpoint final : public MpiFabric {
   void remove_peer(NodeId peer) override;
   Result<Region> expose(std::span<std::byte> memory) override;
   void retract(const Region& region) override;
+  bool is_silent(NodeId id) const override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;

@@ -30,6 +30,13 @@ void Endpoint::remove_peer(NodeId peer) {
   say_bye(peers_[peer.value()], peer);
 }
 
+// MPI's launcher ends all processes when one dies.
+bool Endpoint::is_silent(NodeId id) const {
+  if (id.value() >= peers_.size()) return false;
+  const PeerRank& peer = peers_[id.value()];
+  return peer.added && !peer.up && !peer.left;
+}
+
 void Endpoint::say(NodeId to, const Frame& frame) {
   const std::uint32_t operation = start_operation(to, frame, {});
   operations_[operation].own = true;

@@ -53,12 +53,15 @@ class Rank {
   explicit Rank(std::unique_ptr<MpiFabric> fabric)
       : fabric_(std::move(fabric)), peers_(fabric_->size()), rng_(fabric_->self().value() + 1) {
     for (std::uint32_t i = 0; i < fabric_->size(); ++i) {
-      if (i != rank())
-        REQUIRE(fabric_->add_peer(NodeId(i), Incarnation(1), mpi_address(NodeId(i))));
+      if (i == rank()) continue;
+      REQUIRE(!fabric_->is_silent(NodeId(i)));
+      REQUIRE(fabric_->add_peer(NodeId(i), Incarnation(1), mpi_address(NodeId(i))));
+      REQUIRE(fabric_->is_silent(NodeId(i)));  // it was not heard yet
     }
     REQUIRE(!fabric_->add_peer(NodeId(rank()), Incarnation(1), mpi_address(NodeId(rank()))).ok());
     REQUIRE(!fabric_->add_peer(NodeId(77), Incarnation(1), "mpi:77").ok());
     drive([&] { return count_up() + 1 == peers_.size(); });
+    for (std::uint32_t i = 0; i < fabric_->size(); ++i) REQUIRE(!fabric_->is_silent(NodeId(i)));
   }
 
   std::uint32_t rank() const { return fabric_->self().value(); }

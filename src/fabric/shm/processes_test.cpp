@@ -434,6 +434,30 @@ TEST(shm_strangers, of_another_job_or_secret_are_turned_away) {
   }
 }
 
+TEST(shm_silence, a_process_that_polls_no_more_is_silent_in_each_state_of_the_link) {
+  Party caller(options_for(kParent, 0)), busy(options_for(kChild, 0));
+  ASSERT_TRUE(caller.fabric->add_peer(kChild, Incarnation(1), busy.fabric->address()).ok());
+  ASSERT_TRUE(busy.fabric->add_peer(kParent, Incarnation(1), caller.fabric->address()).ok());
+  const auto silent_or_up = [&] { return caller.is_up || caller.fabric->is_silent(kChild); };
+  for (int polls = 0; !caller.is_up && polls < 100'000; ++polls) {
+    for (int i = 0; i < 200; ++i) caller.step();  // what came changes its state first
+    ASSERT_TRUE(caller.until(silent_or_up)) << "after " << polls << " polls of the other";
+    busy.step();
+  }
+  EXPECT_TRUE(caller.is_up);
+  EXPECT_FALSE(caller.fabric->is_silent(kChild));
+}
+
+TEST(shm_silence, a_process_that_ended_is_not_silent) {
+  Party caller(options_for(kParent, 0));
+  {
+    Party gone(options_for(kChild, 0));
+    ASSERT_TRUE(caller.fabric->add_peer(kChild, Incarnation(1), gone.fabric->address()).ok());
+    ASSERT_TRUE(caller.until([&] { return caller.fabric->is_silent(kChild); }));
+  }
+  EXPECT_TRUE(caller.until([&] { return !caller.fabric->is_silent(kChild); }));
+}
+
 TEST(shm_options, wrong_values_are_named) {
   const auto complaint = [](const ShmOptions& options) {
     const auto opened = open_shm(options);

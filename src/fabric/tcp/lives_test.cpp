@@ -4,6 +4,8 @@
 
 #include <array>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "fabric/tcp/tcp_test_support.hpp"
 
@@ -141,6 +143,32 @@ TEST(lives_of_a_node, a_process_that_has_yet_to_answer_is_silent) {
   const std::array<Party* const, 2> both{&caller, &busy};
   ASSERT_TRUE(drive(both, [&] { return caller.is_up(NodeId(1)); }));
   EXPECT_FALSE(caller.fabric().is_silent(NodeId(1)));
+}
+
+/// Returns how many connections wait in the listener's queue.
+int accept_all(const Descriptor& listener, std::vector<Descriptor>& into) {
+  int count = 0, error = 0;
+  for (Descriptor next; (next = accept_from(listener.get(), {}, error)).open(); ++count) {
+    into.push_back(std::move(next));
+  }
+  return count;
+}
+
+TEST(lives_of_a_node, one_connection_waits_for_a_silent_process_however_long_it_takes) {
+  auto address = parse_address("127.0.0.1:0");
+  ASSERT_TRUE(address.ok());
+  const auto listener = listen_on(*address, {});
+  ASSERT_TRUE(listener.ok());
+  TcpOptions options = options_for(0);
+  options.handshake_timeout = Duration::milliseconds(20);
+  Party caller(options);
+  ASSERT_TRUE(caller.fabric().add_peer(NodeId(1), Incarnation(1), to_text(*address)).ok());
+  const std::array<Party* const, 1> alone{&caller};
+  ASSERT_TRUE(drive(alone, [&] { return caller.fabric().is_silent(NodeId(1)); }));
+  drive_for(alone, Duration::milliseconds(200));  // many times the handshake's
+  std::vector<Descriptor> taken;
+  EXPECT_EQ(accept_all(*listener, taken), 1);
+  EXPECT_TRUE(caller.fabric().is_silent(NodeId(1)));
 }
 
 }  // namespace
