@@ -129,11 +129,12 @@ void Collective::check_root(int root) {
 int Collective::run_now(const collective::Request& what, const std::byte* input, std::byte* output,
                         const FoldBytes& fold) {
   Transfer& transfer = *library().transfer;
+  transfer.begin_collective(group(), what.operation, what.root);
   if (run_short(transfer, group(), what, input, output, fold)) return call.settle(communicator);
   if (const collective::Plan* const plan = communicator->plans.find_or_make(group(), what)) {
     run_plan(transfer, group(), plan, input, output, fold);
   } else {
-    run_collective(transfer, group(), what, input, output, fold);
+    run_plan(transfer, group(), plan_for(group(), what), input, output, fold);
   }
   return call.settle(communicator);
 }
@@ -157,6 +158,7 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
   Transfer& transfer = *library().transfer;
   collective::Plan plan = job->plan ? std::move(*job->plan) : plan_for(group(), job->request);
   if (request == nullptr) {
+    transfer.begin_collective(group());
     run_plan(transfer, group(), std::move(plan), job->input, job->output, job->fold);
     if (!transfer.failure()) job->finish();
     return call.settle(communicator);

@@ -221,6 +221,7 @@ void run_plan(Transfer& transfer, const Group& group, const Plan* plan, const st
 
 void run_collective(Transfer& transfer, const Group& group, const collective::Request& request,
                     const std::byte* input, std::byte* output, const FoldBytes& fold) {
+  transfer.begin_collective(group, request.operation, request.root);
   run_plan(transfer, group, plan_for(group, request), input, output, fold);
 }
 

@@ -53,10 +53,12 @@ class Transfer::Lane final : public message::Sink {
     std::span<std::byte> into;
     bool* done = nullptr;
     std::uint32_t place = 0;
+    CallName call;
   };
   struct Early {
     std::vector<std::byte> content;
     std::uint32_t place = 0;
+    CallName call;
   };
   /// Short messages: receives that wait, or messages that arrived before their receives.
   GrowingRing<Wanted> wanted;
@@ -157,7 +159,7 @@ inline bool Transfer::send_envelope_now(const Group& group, std::uint32_t to, co
                                         std::span<const std::byte> bytes) {
   // As it lies in memory, but written in words, as it is read when it is copied.
   const std::array<std::uint64_t, 2> words{
-      std::uint64_t{header.is_short} << 48 | static_cast<std::uint32_t>(header.tag), bytes.size()};
+      std::uint64_t{header.is_short} << 48 | static_cast<std::uint32_t>(header.tag), header.bytes};
   return messenger_.send_now(group.members[to], flow(group, Purpose::envelopes),
                              std::as_bytes(std::span(words)), bytes);
 }
@@ -166,24 +168,28 @@ bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
                         const Buffer& buffer) {
   const std::uint64_t bytes = buffer.bytes();
   if (bytes > inline_limit_ || !buffer.type->is_contiguous()) return false;
-  return send_envelope_now(group, to, {.tag = tag},
+  return send_envelope_now(group, to, {.tag = tag, .bytes = bytes},
                            {static_cast<const std::byte*>(buffer.address), bytes});
 }
 
 void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
                           bool& done) {
-  const auto place = static_cast<std::int32_t>(lanes_of(group)->by_source[to]->sent_plain);
-  if (!send_envelope_now(group, to, {.tag = place, .is_short = 1}, bytes)) {
+  const Lanes& lanes = *lanes_of(group);
+  const Header header{.tag = static_cast<std::int32_t>(lanes.by_source[to]->sent_plain),
+                      .is_short = 1,
+                      .bytes = lanes.call.with(bytes.size())};
+  if (!send_envelope_now(group, to, header, bytes)) {
     const Buffer whole{const_cast<std::byte*>(bytes.data()), bytes.size(), &plain_bytes()};
-    post_envelope(group, to, {.tag = place, .is_short = 1, .bytes = bytes.size()}, &whole);
+    post_envelope(group, to, header, &whole);
   }
   done = true;
 }
 
 void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into,
                              bool& done) {
-  Lane& lane = *lanes_of(group)->by_source[from];
-  lane.wanted.push_back({into, &done, lane.wanted_plain});
+  const Lanes& lanes = *lanes_of(group);
+  Lane& lane = *lanes.by_source[from];
+  lane.wanted.push_back({into, &done, lane.wanted_plain, lanes.call});
   if (lane.early.empty()) {
     // It would have come before the plain one.
     if (!lane.early_plain.empty()) {
@@ -193,20 +199,32 @@ void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<s
   }
   const Lane::Early first = std::move(lane.early.front());
   lane.early.pop_front();
-  take_short(lane, first.place, first.content);
+  take_short(lane, first.place, first.call, first.content);
 }
 
-void Transfer::refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected) {
+void Transfer::disagree(std::string why) {
   if (failure_) return;
   has_arrived_ = true;  // nothing else may end a wait
   has_disagreement_ = true;
-  failure_ = Error{ErrorCode::invalid_argument,
-                   fmt::format("rank {} sent {} bytes in a collective operation in which this "
-                               "rank expects {}; use the same counts and operations everywhere",
-                               sender.value(), came, expected)};
+  failure_ = Error{ErrorCode::invalid_argument, std::move(why)};
 }
 
-void Transfer::take_short(Lane& lane, std::uint32_t place, std::span<const std::byte> content) {
+void Transfer::refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected) {
+  disagree(
+      fmt::format("rank {} sent {} bytes in a collective operation in which this rank expects "
+                  "{}; use the same counts and operations everywhere",
+                  sender.value(), came, expected));
+}
+
+void Transfer::refuse_call(NodeId sender, CallName theirs, CallName own) {
+  disagree(
+      fmt::format("rank {} is in {}; this rank is in {}: call the same operations with the "
+                  "same root everywhere, in the same order",
+                  sender.value(), theirs.text(), own.text()));
+}
+
+void Transfer::take_short(Lane& lane, std::uint32_t place, CallName call,
+                          std::span<const std::byte> content) {
   if (failure_) return;  // the receive may be gone
   if (lane.wanted.empty()) {
     // It arrived before the plain messages that it follows, or instead of the last one.
@@ -214,11 +232,12 @@ void Transfer::take_short(Lane& lane, std::uint32_t place, std::span<const std::
     if (missing > most_places / 2) {
       return refuse_count(lane.sender(), content.size(), lane.last_wanted_plain);
     }
-    lane.early.push_back({{content.begin(), content.end()}, place});
+    lane.early.push_back({{content.begin(), content.end()}, place, call});
     return;
   }
   const Lane::Wanted wanted = lane.wanted.front();
   lane.wanted.pop_front();
+  if (!wanted.call.fits(call)) return refuse_call(lane.sender(), call, wanted.call);
   if (content.size() != wanted.into.size() || place != wanted.place) {
     return refuse_count(lane.sender(), content.size(), wanted.into.size());
   }
@@ -349,11 +368,13 @@ void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
   Header header;
   std::memcpy(&header, all.data(), sizeof header);
   const auto content = all.subspan(sizeof header);
+  const CallName call = CallName::of(header.bytes);
+  if (header.is_short != 0) header.bytes = CallName::length_of(header.bytes);
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
                         content.size() == (header.has_body == 1 ? 0 : header.bytes);
   if (!is_sound) return refuse(lane, all.size());
   if (header.is_short != 0) {
-    return take_short(lane, static_cast<std::uint32_t>(header.tag), content);
+    return take_short(lane, static_cast<std::uint32_t>(header.tag), call, content);
   }
   ++counts_.messages;
   counts_.bytes += header.bytes;

@@ -16,6 +16,7 @@
 
 #include "core/determinant/outcome_log.hpp"
 #include "core/match/matcher.hpp"
+#include "mpi/object/call_name.hpp"
 #include "mpi/object/datatype.hpp"
 #include "mpi/object/group.hpp"
 #include "process/messenger.hpp"
@@ -122,6 +123,15 @@ class Transfer final : private message::EarlyWatch {
   /// A receive that was not matched is done, as cancelled. A send goes on.
   void cancel(Request& request);
 
+  /// The group's next blocking operation begins. Its short messages name it, so that members that
+  /// call another one, or with another root, end with an error that names both.
+  void begin_collective(const Group& group, collective::Operation operation, std::uint32_t root) {
+    if (Lanes* const lanes = lanes_of(group)) lanes->call = {operation, root, ++lanes->calls};
+  }
+  /// The same of an operation without a name: its messages fit to any.
+  void begin_collective(const Group& group) {
+    if (Lanes* const lanes = lanes_of(group)) lanes->call = {};
+  }
   /// Messages of collective operations of which one at a time is under way: at most `longest_short`
   /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
   /// exactly the size of the message, and both ends of a pair take such messages and plain ones of
@@ -191,8 +201,8 @@ class Transfer final : private message::EarlyWatch {
     std::int32_t tag = 0;
     std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
     std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
-    // A short message of a collective operation: only `bytes` counts, and `tag`, the number of
-    // plain messages before it (Lane::sent_plain).
+    // A short message of a collective operation: only `bytes` counts, in which its length and its
+    // call's name are, and `tag`, the number of plain messages before it (Lane::sent_plain).
     std::uint8_t is_short = 0;
     std::uint8_t reserved = 0;
     std::uint64_t bytes = 0;
@@ -226,6 +236,8 @@ class Transfer final : private message::EarlyWatch {
   struct Lanes {
     std::vector<std::unique_ptr<Lane>> by_source;
     bool by_tasks = false;
+    CallName call;            // under way, or the last one
+    std::uint32_t calls = 0;  // that had a name
   };
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
@@ -258,12 +270,15 @@ class Transfer final : private message::EarlyWatch {
   void arrive(Lane& lane, std::span<const std::byte> all);
   void refuse(const Lane& lane, std::size_t bytes);
   void refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected);
+  void refuse_call(NodeId sender, CallName theirs, CallName own);
+  void disagree(std::string why);
   void on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) override;
   Lanes* lanes_of(const Group& group) {
     return latest_group_ == &group ? latest_lanes_ : find_lanes(group);
   }
   Lanes* find_lanes(const Group& group);
-  void take_short(Lane& lane, std::uint32_t place, std::span<const std::byte> content);
+  void take_short(Lane& lane, std::uint32_t place, CallName call,
+                  std::span<const std::byte> content);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
   void take_matched();

@@ -254,6 +254,51 @@ TEST(transfer, a_short_message_that_is_longer_than_its_receive_is_an_error) {
   EXPECT_NE(pair[1].failure()->message.find("sent 9 bytes in a collective"), std::string::npos);
 }
 
+TEST(transfer, short_messages_of_two_different_collective_calls_are_an_error_that_names_both) {
+  using collective::Operation;
+  const auto failure_of = [](const auto& begin_a, const auto& begin_b, bool expected) {
+    Pair pair;
+    const std::array<std::byte, 4> out{};
+    std::array<std::byte, 4> in{};
+    bool sent = false, received = false;
+    begin_a(pair[0], pair.group(0));
+    begin_b(pair[1], pair.group(1));
+    if (expected) pair[1].receive_short(pair.group(1), 0, in, received);
+    pair[0].send_short(pair.group(0), 1, out, sent);
+    pair.turn();
+    if (!expected) pair[1].receive_short(pair.group(1), 0, in, received);
+    return pair[1].failure() ? pair[1].failure()->message : std::string(received ? "" : "nothing");
+  };
+  const auto call = [](Operation operation, std::uint32_t root, int earlier = 0) {
+    return [=](Transfer& transfer, const Group& group) {
+      for (int i = 0; i <= earlier; ++i) transfer.begin_collective(group, operation, root);
+    };
+  };
+  const auto broadcast = call(Operation::broadcast, 0);
+  const auto nameless = [](Transfer& transfer, const Group& group) {
+    transfer.begin_collective(group);
+  };
+  const std::string end =
+      ": call the same operations with the same root everywhere, in the same order";
+  for (const bool expected : {false, true}) {
+    EXPECT_EQ(failure_of(broadcast, broadcast, expected), "");
+    EXPECT_EQ(failure_of(broadcast, nameless, expected), "");
+    EXPECT_EQ(failure_of(nameless, broadcast, expected), "");
+    EXPECT_EQ(failure_of(broadcast, call(Operation::broadcast, 1), expected),
+              "rank 0 is in broadcast with root 0, collective call 1 of this communicator; this "
+              "rank is in broadcast with root 1, collective call 1 of this communicator" +
+                  end);
+    EXPECT_EQ(failure_of(broadcast, call(Operation::allreduce, 0), expected),
+              "rank 0 is in broadcast with root 0, collective call 1 of this communicator; this "
+              "rank is in allreduce, collective call 1 of this communicator" +
+                  end);
+    EXPECT_EQ(failure_of(broadcast, call(Operation::broadcast, 0, 1), expected),
+              "rank 0 is in broadcast with root 0, collective call 1 of this communicator; this "
+              "rank is in broadcast with root 0, collective call 2 of this communicator" +
+                  end);
+  }
+}
+
 /// Sends and receives a message of a collective operation as plans do: by its size.
 void send_collective(Pair& pair, std::span<const std::byte> bytes, bool& done) {
   if (bytes.size() <= pair[0].longest_short()) {

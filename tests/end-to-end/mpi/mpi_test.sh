@@ -58,6 +58,10 @@ for counts in "10 5" "10 1000" "1000 10" "1000 900" "900 1000" "10 100000" "1000
   done
 done
 refused "mixed 0 100000" "rank 0: MPI_Allreduce: rank 1 sent 0 bytes in a collective operation in which this rank expects 400000; use"
+# Others whose messages have the same size: both calls are named.
+others="call the same operations with the same root everywhere, in the same order"
+refused "roots 0 1" "rank [01]: MPI_Barrier: rank [01] is in broadcast with root [01], collective call [0-9]* of this communicator; this rank is in barrier, collective call [0-9]* of this communicator: $others"
+refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] is in all[a-z]*, .*; this rank is in all[a-z]*, .*: $others"
 refused abort "MPI_Abort with code 256"
 grep -q 'ended with code 1$' "$dir/out" || fail "an abort is told as '$(cat "$dir/out")'"
 refused join "MPI_Comm_join: the socket [0-9]* broke"

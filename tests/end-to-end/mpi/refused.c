@@ -2,6 +2,7 @@
 // Calls that a program gets wrong: each ends the job with one line.
 //   refused CASE
 //   refused OPERATION COUNT0 COUNT1     a collective operation, with these counts in rank 0 and 1
+//   refused roots ROOT0 ROOT1 | another 0 1    operations that fit in their sizes
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
@@ -64,6 +65,9 @@ static void collective(const char* what, int count) {
   // Another operation in each rank.
   if (is(what, "mixed") && count > 0) MPI_Bcast(in, count, MPI_INT, 0, all);
   if (is(what, "mixed") && count == 0) MPI_Allreduce(in, out, 100000, MPI_INT, MPI_SUM, all);
+  if (is(what, "roots")) MPI_Bcast(in, 1, MPI_INT, count, all);
+  if (is(what, "another") && count == 0) MPI_Allreduce(in, out, 1, MPI_INT, MPI_SUM, all);
+  if (is(what, "another") && count == 1) MPI_Allgather(in, 1, MPI_INT, out, 1, MPI_INT, all);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Barrier(all);
 }
