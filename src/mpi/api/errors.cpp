@@ -16,7 +16,7 @@ namespace {
 
 /// A class or code that the program added. Their numbers follow MPI's last one.
 struct AddedError {
-  int error_class = 0;
+  int error_class = 0;  ///< 0: the program has removed it
   std::string text;
 };
 
@@ -28,9 +28,26 @@ std::vector<AddedError>& added_errors() {
 AddedError* find_added(int error) {
   auto& errors = added_errors();
   const std::int64_t i = std::int64_t{error} - MPI_ERR_LASTCODE - 1;
-  return i >= 0 && i < static_cast<std::int64_t>(errors.size())
-             ? &errors[static_cast<std::size_t>(i)]
-             : nullptr;
+  if (i < 0 || i >= static_cast<std::int64_t>(errors.size())) return nullptr;
+  AddedError& found = errors[static_cast<std::size_t>(i)];
+  return found.error_class != 0 ? &found : nullptr;
+}
+
+int code_of(const AddedError& error) {
+  return MPI_ERR_LASTCODE + 1 + static_cast<int>(&error - added_errors().data());
+}
+
+/// In the place of a removed one, if there is one.
+AddedError& add_error() {
+  auto& errors = added_errors();
+  const auto place = std::ranges::find(errors, 0, &AddedError::error_class);
+  if (place != errors.end()) return *place = {};
+  return errors.emplace_back();
+}
+
+int fail_unadded(const Call& call, int error) {
+  return call.fail(&library().world, MPI_ERR_ARG,
+                   fmt::format("{} is no error of the program's", error));
 }
 
 int get_handler(const CommunicatorCall& call, MPI_Errhandler* handler) {
@@ -43,6 +60,29 @@ int set_handler(const CommunicatorCall& call, MPI_Errhandler handler) {
 }
 
 }  // namespace
+
+int remove_error(const char* function, int error, bool is_class) {
+  const Call call{function};
+  AddedError* const found = find_added(error);
+  if (found == nullptr || (found->error_class == error) != is_class) {
+    return fail_unadded(call, error);
+  }
+  const auto members = std::ranges::count(added_errors(), error, &AddedError::error_class);
+  if (is_class && members > 1) {
+    return call.fail(&library().world, MPI_ERR_OTHER,
+                     fmt::format("class {} has codes; remove them first", error));
+  }
+  found->error_class = 0;
+  return MPI_SUCCESS;
+}
+
+int remove_error_string(const char* function, int error) {
+  const Call call{function};
+  AddedError* const found = find_added(error);
+  if (found == nullptr) return fail_unadded(call, error);
+  found->text.clear();
+  return MPI_SUCCESS;
+}
 
 int last_used_code() {
   return MPI_ERR_LASTCODE + static_cast<int>(added_errors().size());
@@ -125,26 +165,23 @@ int MPI_Comm_call_errhandler(MPI_Comm comm, int error) {
 
 int MPI_Add_error_class(int* error_class) {
   const Call call{"MPI_Add_error_class"};
-  added_errors().push_back({});
-  *error_class = last_used_code();
-  added_errors().back().error_class = *error_class;
+  AddedError& added = add_error();
+  *error_class = added.error_class = code_of(added);
   return MPI_SUCCESS;
 }
 
 int MPI_Add_error_code(int error_class, int* error) {
   const Call call{"MPI_Add_error_code"};
-  added_errors().push_back({error_class, {}});
-  *error = last_used_code();
+  AddedError& added = add_error();
+  added.error_class = error_class;
+  *error = code_of(added);
   return MPI_SUCCESS;
 }
 
 int MPI_Add_error_string(int error, const char* text) {
   const Call call{"MPI_Add_error_string"};
   AddedError* const found = find_added(error);
-  if (found == nullptr) {
-    return call.fail(&library().world, MPI_ERR_ARG,
-                     fmt::format("{} is no error of the program's", error));
-  }
+  if (found == nullptr) return fail_unadded(call, error);
   found->text = text;
   return MPI_SUCCESS;
 }

@@ -8,6 +8,10 @@ namespace weft::mpi {
 
 /// Returns the largest error code in use, counting the classes and codes that the program added.
 int last_used_code();
+/// Removes a class or a code that the program added, for a function of that name, and returns MPI's
+/// error code. A class that has codes stays, which is an error.
+int remove_error(const char* function, int error, bool is_class);
+int remove_error_string(const char* function, int error);
 /// Finds the program's error handler of that handle. Returns null for a predefined handler. A
 /// handle that names none raises an error on MPI_COMM_WORLD; if that returns, so does this: null,
 /// with `error` set.

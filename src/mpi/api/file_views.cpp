@@ -63,6 +63,21 @@ std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset 
   return static_cast<std::int64_t>(elements) + offset;
 }
 
+/// Returns the reason why a file cannot be seen through a layout; empty when it can.
+std::string_view objection_to(const Datatype& layout, bool is_written) {
+  std::int64_t begin = 0, end = 0;  // of the run before
+  for (const Run& run : layout.runs()) {
+    if (run.offset < 0) return "displacements of a view's datatypes are not negative";
+    if (run.offset < begin) return "displacements of a view's datatypes never decrease";
+    if (is_written && run.offset < end) {
+      return "in a file that is open for writing, parts of a view's datatypes do not overlap";
+    }
+    begin = run.offset;
+    end = run.offset + static_cast<std::int64_t>(run.bytes);
+  }
+  return {};
+}
+
 int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Datatype element,
              MPI_Datatype tile, const char* representation) {
   int error = MPI_SUCCESS;
@@ -82,6 +97,10 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
   if (displacement < 0 || one->size() == 0 || layout->size() % one->size() != 0) {
     return file.fail(call, MPI_ERR_ARG,
                      "the displacement is negative, or the tile is not made of whole elements");
+  }
+  for (const Datatype* const type : {one, layout}) {
+    const auto objection = objection_to(*type, (file.mode & MPI_MODE_RDONLY) == 0);
+    if (!objection.empty()) return file.fail(call, MPI_ERR_IO, std::string(objection));
   }
   FileView view{.displacement = displacement,
                 .element_bytes = one->size(),

@@ -70,6 +70,30 @@ int exchange_leaders(MPI_Comm peers, int leader, int tag, const InterSide& own, 
                       leader, tag, peers, abi::status_ignore);
 }
 
+/// The same where the leaders have no communicator yet: both make one of them alone.
+int exchange_by_text(const Call& call, Communicator& local, MPI_Group remote, int remote_leader,
+                     const char* text, const InterSide& own, InterSide& other) {
+  int error = MPI_SUCCESS;
+  const Members* const others = find_group(call, remote, error);
+  if (others == nullptr) return error;
+  const NodeId self = local.group.members[local.group.rank];
+  const auto i = static_cast<std::size_t>(remote_leader);
+  if (remote_leader < 0 || i >= others->size() || (*others)[i] == self) {
+    return call.fail(&local, MPI_ERR_RANK,
+                     fmt::format("{} is no rank of another process in a group of {}", remote_leader,
+                                 others->size()));
+  }
+  const bool is_first = self < (*others)[i];
+  MPI_Group pair = is_first ? keep_group({self, (*others)[i]}) : keep_group({(*others)[i], self});
+  MPI_Comm peers = MPI_COMM_NULL;
+  error = MPI_Comm_create_from_group(pair, text, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &peers);
+  (void)MPI_Group_free(&pair);
+  if (error != MPI_SUCCESS) return error;
+  error = exchange_leaders(peers, is_first ? 1 : 0, 0, own, other);
+  (void)MPI_Comm_free(&peers);
+  return error;
+}
+
 /// Everybody of this group learns what its leader knows.
 int tell_group(MPI_Comm local, int leader, InterSide& other, int& failed) {
   std::uint64_t head[3] = {other.generation, other.members.size(),
@@ -200,6 +224,24 @@ int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peers, 
   return meet(call, *local, local_leader, made, [&](const InterSide& own, InterSide& other) {
     return exchange_leaders(peers, remote_leader, tag, own, other);
   });
+}
+
+int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
+                                     MPI_Group remote_group, int remote_leader, const char* text,
+                                     MPI_Info info, MPI_Errhandler handler, MPI_Comm* made) {
+  const Call call{"MPI_Intercomm_create_from_groups"};
+  MPI_Comm local = MPI_COMM_NULL;
+  int error = MPI_Comm_create_from_group(local_group, text, info, handler, &local);
+  if (error != MPI_SUCCESS) return error;
+  if (local == MPI_COMM_NULL) {
+    return call.fail(&library().world, MPI_ERR_GROUP, "the process is not in the local group");
+  }
+  Communicator& own_group = *call.communicator(local, error);
+  error = meet(call, own_group, local_leader, made, [&](const InterSide& own, InterSide& other) {
+    return exchange_by_text(call, own_group, remote_group, remote_leader, text, own, other);
+  });
+  (void)MPI_Comm_free(&local);
+  return error;
 }
 
 int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <vector>
 
 #include "mpi/api/object_call.hpp"
 #include "mpi/api/topology.hpp"
@@ -102,24 +104,6 @@ std::size_t product(const std::vector<int>& values) {
   return all;
 }
 
-/// The flattest way to write `rest` as so many factors, none greater than the one before: what
-/// comes first by alphabet. `divisors` of the whole, the least first. False: there is none.
-bool factor(int rest, std::size_t factors, int most, const std::vector<int>& divisors,
-            std::vector<int>& found) {
-  if (factors == 0) return rest == 1;
-  for (const int first : divisors) {
-    if (first > most) break;
-    if (rest % first != 0) continue;
-    double largest = 1;  // of what the others can make
-    for (std::size_t i = 0; i < factors; ++i) largest *= first;
-    if (largest < rest) continue;
-    found.push_back(first);
-    if (factor(rest / first, factors - 1, first, divisors, found)) return true;
-    found.pop_back();
-  }
-  return false;
-}
-
 std::vector<int> divisors_of(int number) {
   std::vector<int> divisors;
   for (int i = 1; std::int64_t{i} * i <= number; ++i) {
@@ -130,6 +114,56 @@ std::vector<int> divisors_of(int number) {
   std::sort(divisors.begin(), divisors.end());
   return divisors;
 }
+
+/// A number's factors, none greater than the one before, that are as close to each other as can be:
+/// the greatest and the least differ by as little as can be, and of those the last ones are as
+/// great as can be. So MPICH chooses.
+class ClosestFactors {
+ public:
+  ClosestFactors(int number, std::size_t factors) : divisors_(divisors_of(number)), now_(factors) {
+    search(number, 0, number);
+  }
+  const std::vector<int>& best() const { return best_; }
+
+ private:
+  static double power(double base, std::size_t exponent) {
+    double all = 1;
+    for (std::size_t i = 0; i < exponent; ++i) all *= std::max(base, 0.0);
+    return all;
+  }
+  /// Factors from `place` on have the product `rest`, and none is greater than `most`.
+  void search(int rest, std::size_t place, int most) {
+    const std::size_t left = now_.size() - place;
+    if (left == 1) return consider(rest, most);
+    for (const int factor : divisors_) {
+      if (factor > most) break;
+      if (rest % factor != 0 || power(factor, left) < rest) continue;
+      now_[place] = factor;
+      // The least of the others is at most their mean: they differ by too much.
+      const double least = now_[0] - spread_;
+      if (power(least, left - 1) > rest / factor) {
+        if (place == 0) break;
+        continue;
+      }
+      search(rest / factor, place + 1, factor);
+    }
+  }
+  void consider(int last, int most) {
+    if (last > most) return;
+    now_.back() = last;
+    const int spread = now_.front() - last;
+    if (spread > spread_) return;
+    const bool is_flatter =
+        std::lexicographical_compare(best_.rbegin(), best_.rend(), now_.rbegin(), now_.rend());
+    if (spread == spread_ && !is_flatter) return;
+    spread_ = spread;
+    best_ = now_;
+  }
+
+  std::vector<int> divisors_;  // the least first
+  std::vector<int> now_, best_;
+  int spread_ = std::numeric_limits<int>::max();
+};
 
 int map_rank(const CommunicatorCall& call, std::size_t processes, int* rank) {
   if (!call) return call.error;
@@ -169,9 +203,8 @@ int MPI_Dims_create(int processes, int dimensions, int* sizes) {
   if (rest < 1) {
     return call.fail(&library().world, MPI_ERR_ARG, fmt::format("{} processes", processes));
   }
-  std::vector<int> best;
-  (void)factor(rest, open, rest, divisors_of(rest), best);
-  auto next = best.begin();
+  const ClosestFactors factors(rest, open);
+  auto next = factors.best().begin();
   for (int d = 0; d < dimensions; ++d) {
     if (sizes[d] == 0) sizes[d] = *next++;
   }

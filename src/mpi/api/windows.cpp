@@ -64,6 +64,50 @@ struct SharedFile {
   }
 };
 
+/// The hints of the standard and MPICH's, with their defaults. The window works the same whatever
+/// a program promises by them.
+Info default_hints(int flavor) {
+  return {.entries = {{"no_locks", "false"},
+                      {"accumulate_ordering", "rar,raw,war,waw"},
+                      {"accumulate_ops", "same_op_no_op"},
+                      {"same_size", "false"},
+                      {"same_disp_unit", "false"},
+                      {"alloc_shared_noncontig", "false"},
+                      {"alloc_shm", flavor == MPI_WIN_FLAVOR_SHARED ? "true" : "false"}}};
+}
+
+/// Whether a list of orders is the standard's: "none", or some of the four, each once.
+bool is_ordering(std::string_view value) {
+  if (value == "none") return true;
+  std::vector<std::string_view> seen;
+  for (std::size_t at = 0; at <= value.size(); at += 4) {
+    const std::string_view order = value.substr(at, 3);
+    const bool is_known = order == "rar" || order == "raw" || order == "war" || order == "waw";
+    const bool ends = at + 3 >= value.size() || value[at + 3] == ',';
+    if (!is_known || !ends || std::ranges::count(seen, order) > 0) return false;
+    seen.push_back(order);
+  }
+  return true;
+}
+
+bool is_hint(std::string_view key, std::string_view value) {
+  if (key == "accumulate_ordering") return is_ordering(value);
+  if (key == "accumulate_ops") return value == "same_op" || value == "same_op_no_op";
+  return value == "true" || value == "false";
+}
+
+/// Keys that are no hints, and values that are none of their key's, change nothing.
+int set_hints(const Call& call, Info& hints, MPI_Info handle) {
+  int error = MPI_SUCCESS;
+  const Info* const info = handle != MPI_INFO_NULL ? find_info(call, handle, error) : nullptr;
+  if (info == nullptr) return error;
+  for (auto& [key, value] : hints.entries) {
+    const std::string* const wanted = info->find(key);
+    if (wanted != nullptr && is_hint(key, *wanted)) value = *wanted;
+  }
+  return MPI_SUCCESS;
+}
+
 /// A window of the communicator's processes, not yet open.
 struct WindowMaker {
   Call call;
@@ -71,10 +115,13 @@ struct WindowMaker {
   Communicator* parent = nullptr;
   std::unique_ptr<WindowObject> made = std::make_unique<WindowObject>();
 
-  WindowMaker(const char* function, MPI_Comm comm, MPI_Aint bytes, MPI_Aint unit, int flavor)
+  WindowMaker(const char* function, MPI_Comm comm, MPI_Info hints, MPI_Aint bytes, MPI_Aint unit,
+              int flavor)
       : call{function} {
     parent = call.communicator(comm, error);
     if (parent == nullptr) return;
+    made->hints = default_hints(flavor);
+    if ((error = set_hints(call, made->hints, hints)) != MPI_SUCCESS) return;
     if (bytes < 0 || unit <= 0 || unit > std::numeric_limits<int>::max()) {
       error = call.fail(parent, bytes < 0 ? MPI_ERR_SIZE : MPI_ERR_DISP,
                         fmt::format("{} bytes in units of {} are no window", bytes, unit));
@@ -173,15 +220,15 @@ struct WindowMaker {
   }
 };
 
-int create(const char* function, void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Comm comm,
-           MPI_Win* window) {
-  WindowMaker maker(function, comm, bytes, unit, MPI_WIN_FLAVOR_CREATE);
+int create(const char* function, void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Info hints,
+           MPI_Comm comm, MPI_Win* window) {
+  WindowMaker maker(function, comm, hints, bytes, unit, MPI_WIN_FLAVOR_CREATE);
   return maker.ok() ? maker.finish(base, window) : maker.error;
 }
 
-int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Comm comm, void* base,
-             MPI_Win* window) {
-  WindowMaker maker(function, comm, size, unit, MPI_WIN_FLAVOR_ALLOCATE);
+int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints, MPI_Comm comm,
+             void* base, MPI_Win* window) {
+  WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_ALLOCATE);
   if (!maker.ok()) return maker.error;
   constexpr std::size_t alignment = 64;
   auto& memory = maker.made->memory;
@@ -199,9 +246,9 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Comm comm, 
   return maker.finish(aligned, window);
 }
 
-int allocate_shared(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Comm comm, void* base,
-                    MPI_Win* window) {
-  WindowMaker maker(function, comm, size, unit, MPI_WIN_FLAVOR_SHARED);
+int allocate_shared(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints,
+                    MPI_Comm comm, void* base, MPI_Win* window) {
+  WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_SHARED);
   if (!maker.ok()) return maker.error;
   WindowObject& made = *maker.made;
   if (!maker.map_shared()) {
@@ -247,25 +294,25 @@ int fail_key(const Call& call, const WindowObject& window, int key) {
 }  // namespace weft::mpi
 
 WEFT_MPI_COUNTED(MPI_Win_create,
-                 (void* base, MPI_Aint bytes, Displacement unit, MPI_Info, MPI_Comm comm,
+                 (void* base, MPI_Aint bytes, Displacement unit, MPI_Info hints, MPI_Comm comm,
                   MPI_Win* window),
-                 create, (base, bytes, unit, comm, window))
+                 create, (base, bytes, unit, hints, comm, window))
 WEFT_MPI_COUNTED(MPI_Win_allocate,
-                 (MPI_Aint bytes, Displacement unit, MPI_Info, MPI_Comm comm, void* base,
+                 (MPI_Aint bytes, Displacement unit, MPI_Info hints, MPI_Comm comm, void* base,
                   MPI_Win* window),
-                 allocate, (bytes, unit, comm, base, window))
+                 allocate, (bytes, unit, hints, comm, base, window))
 WEFT_MPI_COUNTED(MPI_Win_allocate_shared,
-                 (MPI_Aint bytes, Displacement unit, MPI_Info, MPI_Comm comm, void* base,
+                 (MPI_Aint bytes, Displacement unit, MPI_Info hints, MPI_Comm comm, void* base,
                   MPI_Win* window),
-                 allocate_shared, (bytes, unit, comm, base, window))
+                 allocate_shared, (bytes, unit, hints, comm, base, window))
 WEFT_MPI_COUNTED(MPI_Win_shared_query,
                  (MPI_Win window, int rank, MPI_Aint* bytes, Displacement* unit, void* base),
                  shared_query, (window, rank, bytes, unit, base))
 
 using namespace weft::mpi;
 
-int MPI_Win_create_dynamic(MPI_Info, MPI_Comm comm, MPI_Win* window) {
-  WindowMaker maker("MPI_Win_create_dynamic", comm, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
+int MPI_Win_create_dynamic(MPI_Info hints, MPI_Comm comm, MPI_Win* window) {
+  WindowMaker maker("MPI_Win_create_dynamic", comm, hints, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
   return maker.ok() ? maker.finish(nullptr, window) : maker.error;
 }
 
@@ -313,13 +360,14 @@ int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
   return MPI_SUCCESS;
 }
 
-int MPI_Win_set_info(MPI_Win handle, MPI_Info) {
-  return WindowCall("MPI_Win_set_info", handle).error;
+int MPI_Win_set_info(MPI_Win handle, MPI_Info info) {
+  const WindowCall call("MPI_Win_set_info", handle);
+  return call ? set_hints(call, call->hints, info) : call.error;
 }
 
 int MPI_Win_get_info(MPI_Win handle, MPI_Info* info) {
   const WindowCall call("MPI_Win_get_info", handle);
-  if (call) *info = keep_info({});
+  if (call) *info = keep_info(call->hints);
   return call.error;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mpi/api/info.hpp"
 #include "mpi/api/object_call.hpp"
 #include "mpi/object/window.hpp"
 
@@ -35,6 +36,7 @@ struct WindowObject {
   std::vector<std::uint32_t> exposed;
   MPI_Win handle = MPI_WIN_NULL;
   std::string name;
+  Info hints;
   Attributes attributes;
 
   int fail(const Call& call, int error, const std::string& what) const;

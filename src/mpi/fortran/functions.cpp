@@ -202,6 +202,19 @@ void mpi_info_get_string_(void* info, void* key, int* length, char* value, int* 
   if (most > 0) copy_padded(found.c_str(), value, length_of(value_length));
 }
 
+/// The same of a set's name; a length of 0 asks for the one that is needed.
+void mpi_session_get_nth_pset_(void* session, void* info, const int* n, int* length, char* name,
+                               int* error, std::size_t name_length) {
+  const bool asks = *length <= 0;
+  int needed = asks ? 0 : *length + 1;
+  std::string found(static_cast<std::size_t>(needed) + 1, '\0');
+  *error = MPI_Session_get_nth_pset(Session(session, {}).c(), Info(info, {}).c(), *n, &needed,
+                                    found.data());
+  if (*error != MPI_SUCCESS) return;
+  if (!asks) copy_padded(found.c_str(), name, length_of(name_length));
+  *length = needed - 1;
+}
+
 /// Programs know where their buffer is.
 void mpi_buffer_detach_(void*, int* bytes, int* error) {
   void* buffer = nullptr;

@@ -155,6 +155,9 @@ using WinInOut = InOut<MPI_Win>;
 using File = In<MPI_File>;
 using FileOut = Out<MPI_File>;
 using FileInOut = InOut<MPI_File>;
+using Session = In<MPI_Session>;
+using SessionOut = Out<MPI_Session>;
+using SessionInOut = InOut<MPI_Session>;
 using Offset = Value<MPI_Offset>;
 using OffsetOut = InPlace<MPI_Offset>;
 

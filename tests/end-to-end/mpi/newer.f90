@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Functions that MPI 4 added for Fortran, neighbours that have a datatype each, and attributes of C and Fortran.
-! Open MPI 4.1 lacks some.
+! Functions that MPI 4 added for Fortran, sessions, hints on windows, neighbours that have a datatype each, and
+! attributes of C and Fortran. Open MPI 4.1 lacks some.
 program newer
   use mpi
   implicit none
@@ -14,6 +14,8 @@ program newer
   if (ranks > 2) call neighbors()  ! the process before and the one after differ
   call requests()
   call attributes()
+  call sessions()
+  call hints()
   call MPI_Reduce(failures, all, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierror)
   if (rank == 0) print '(i0,a)', all, ' failures'
   call MPI_Finalize(ierror)
@@ -47,6 +49,74 @@ contains
     call expect('no key', .not. flag .and. value == 'seventh')
     call MPI_Info_free(info, ierror)
   end subroutine
+
+  subroutine sessions()
+    integer :: session, sets, length, info, group, comm, members, sum
+    character(len=16) :: name
+    logical :: flag
+    call MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session, ierror)
+    call MPI_Session_get_num_psets(session, MPI_INFO_NULL, sets, ierror)
+    length = 0
+    name = 'as before'
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, length, name, ierror)
+    call expect('length of a set', sets >= 2 .and. length == 11 .and. name == 'as before')
+    length = len(name)
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, length, name, ierror)
+    call expect('name of a set', length == 11 .and. name == 'mpi://WORLD')
+    call MPI_Session_get_pset_info(session, name, info, ierror)
+    call MPI_Info_get(info, 'mpi_size', len(name), name, flag, ierror)
+    read (name, *) members
+    call expect('size of a set', flag .and. members == ranks)
+    call MPI_Info_free(info, ierror)
+    call MPI_Session_get_info(session, info, ierror)
+    call MPI_Info_free(info, ierror)
+    call MPI_Group_from_session_pset(session, 'mpi://world', group, ierror)
+    call MPI_Comm_create_from_group(group, 'all ', MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, comm, ierror)
+    call MPI_Allreduce(rank, sum, 1, MPI_INTEGER, MPI_SUM, comm, ierror)
+    call expect('sum in a session', sum == ranks * (ranks - 1) / 2)
+    call MPI_Comm_free(comm, ierror)
+    call MPI_Group_free(group, ierror)
+    call MPI_Session_finalize(session, ierror)
+    call expect('end of a session', ierror == MPI_SUCCESS)
+  end subroutine
+
+  subroutine hints()
+    integer :: info, window, own(4)
+    integer(kind=MPI_ADDRESS_KIND) :: bytes = 16
+    call MPI_Info_create(info, ierror)
+    call MPI_Info_set(info, 'no_locks', 'true', ierror)
+    call MPI_Info_set(info, 'same_size', 'maybe', ierror)
+    call MPI_Info_set(info, 'unknown', 'true', ierror)
+    call MPI_Win_create(own, bytes, 4, info, MPI_COMM_WORLD, window, ierror)
+    call MPI_Info_free(info, ierror)
+    call expect('a hint', hint(window, 'no_locks') == 'true')
+    call expect('a value that is none', hint(window, 'same_size') == 'false')
+    call expect('a key that is none', hint(window, 'unknown') == '')
+    call expect('the default order', hint(window, 'accumulate_ordering') == 'rar,raw,war,waw')
+    call MPI_Info_create(info, ierror)
+    call MPI_Info_set(info, 'accumulate_ordering', 'rar,waw', ierror)
+    call MPI_Info_set(info, 'accumulate_ops', 'same_op', ierror)
+    call MPI_Win_set_info(window, info, ierror)
+    call expect('another order', hint(window, 'accumulate_ordering') == 'rar,waw')
+    call expect('one operation', hint(window, 'accumulate_ops') == 'same_op')
+    call expect('a hint that stays', hint(window, 'no_locks') == 'true')
+    call MPI_Info_set(info, 'accumulate_ordering', 'rar,rar', ierror)
+    call MPI_Win_set_info(window, info, ierror)
+    call expect('an order twice', hint(window, 'accumulate_ordering') == 'rar,waw')
+    call MPI_Info_free(info, ierror)
+    call MPI_Win_free(window, ierror)
+  end subroutine
+
+  function hint(window, key) result(value)
+    integer :: window, info
+    character(len=*) :: key
+    character(len=20) :: value
+    logical :: flag
+    value = ''
+    call MPI_Win_get_info(window, info, ierror)
+    call MPI_Info_get(info, key, len(value), value, flag, ierror)
+    call MPI_Info_free(info, ierror)
+  end function
 
   subroutine parts()
     integer :: in, out, own(6), status(MPI_STATUS_SIZE)

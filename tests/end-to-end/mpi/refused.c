@@ -45,6 +45,19 @@ static void send_too_much(int rank) {
   MPI_Send(&rank, INT_MAX, rows, 1 - rank, 0, MPI_COMM_WORLD);
 }
 
+/* Two blocks of one number, at these displacements. */
+static void see_file(int first, int second, int mode) {
+  const int lengths[2] = {2, 1}, displacements[2] = {first, second};
+  MPI_File file;
+  MPI_Datatype tile;
+  MPI_Type_indexed(2, lengths, displacements, MPI_INT, &tile);
+  MPI_Type_commit(&tile);
+  MPI_File_open(MPI_COMM_SELF, "/dev/zero", mode, MPI_INFO_NULL, &file);
+  MPI_File_set_errhandler(file, MPI_ERRORS_ARE_FATAL);
+  MPI_File_set_view(file, 0, MPI_INT, tile, "native", MPI_INFO_NULL);
+  MPI_File_close(&file);
+}
+
 static void collective(const char* what, int count) {
   const MPI_Comm all = MPI_COMM_WORLD;
   int* const in = calloc(1 << 19, sizeof(int));
@@ -81,6 +94,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   access_window(what, rank);
   if (argc > 3) collective(what, atoi(argv[2 + rank]));
+  if (is(what, "view-negative")) see_file(-2, 0, MPI_MODE_RDONLY);
+  if (is(what, "view-back")) see_file(4, 0, MPI_MODE_RDONLY);
+  if (is(what, "view-twice")) see_file(0, 1, MPI_MODE_RDONLY);
+  if (is(what, "view-twice")) see_file(0, 1, MPI_MODE_RDWR);
   if (is(what, "abort")) MPI_Abort(MPI_COMM_WORLD, 256);
   if (is(what, "join")) join_broken_socket();
   if (is(what, "send-too-much")) send_too_much(rank);

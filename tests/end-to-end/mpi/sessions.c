@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions, without MPI_Init, twice; and a communicator of one.
+// Sessions, without MPI_Init, twice; a communicator of one, and one of two groups.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,10 +44,42 @@ static void session(int round) {
   MPI_Session_finalize(&session);
 }
 
+/* Even and odd numbers, which meet by a text: each sends its number to the other group. */
+static void groups(void) {
+  MPI_Session session;
+  MPI_Group world, own, other;
+  MPI_Comm between;
+  int rank, size, mine[64], theirs[64], n = 0, m = 0, got[64], sum = 0;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+  MPI_Group_rank(world, &rank);
+  MPI_Group_size(world, &size);
+  for (int i = 0; i < size; ++i) {
+    if (i % 2 == rank % 2) mine[n++] = i;
+    if (i % 2 != rank % 2) theirs[m++] = i;
+  }
+  MPI_Group_incl(world, n, mine, &own);
+  MPI_Group_incl(world, m, theirs, &other);
+  // Only leaders need the other group. The first of one meets the last of the other.
+  const int leads = rank == mine[rank % 2 == 0 ? 0 : n - 1];
+  MPI_Intercomm_create_from_groups(own, rank % 2 == 0 ? 0 : n - 1, leads ? other : MPI_GROUP_NULL,
+                                   rank % 2 == 0 ? m - 1 : 0, "both", MPI_INFO_NULL,
+                                   MPI_ERRORS_ARE_FATAL, &between);
+  MPI_Allgather(&rank, 1, MPI_INT, got, 1, MPI_INT, between);
+  for (int i = 0; i < m; ++i) sum += got[i] == theirs[i];
+  if (rank == 0) printf("%d of %d in the other group\n", sum, m);
+  MPI_Comm_free(&between);
+  MPI_Group_free(&own);
+  MPI_Group_free(&other);
+  MPI_Group_free(&world);
+  MPI_Session_finalize(&session);
+}
+
 int main(void) {
   int flag = 1;
   session(1);
   session(2);
+  groups();
   MPI_Initialized(&flag);
   return flag;
 }

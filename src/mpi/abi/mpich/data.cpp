@@ -2,7 +2,7 @@
 // The symbols of MPICH's ABI that are none of MPI: programs use them through its header.
 #include <cstring>
 
-#include "mpi/abi/mpich/abi.hpp"
+#include "mpi/api/errors.hpp"
 
 namespace {
 int unweighted = 0;
@@ -33,6 +33,16 @@ int MPIX_Query_ze_support() {
 int MPIX_GPU_query_support(int, int* is_supported) {
   *is_supported = 0;
   return MPI_SUCCESS;
+}
+
+int MPIX_Delete_error_class(int error_class) {
+  return weft::mpi::remove_error("MPIX_Delete_error_class", error_class, true);
+}
+int MPIX_Delete_error_code(int error) {
+  return weft::mpi::remove_error("MPIX_Delete_error_code", error, false);
+}
+int MPIX_Delete_error_string(int error) {
+  return weft::mpi::remove_error_string("MPIX_Delete_error_string", error);
 }
 
 /// MPI_COMM_DUP_FN and the like: copies an attribute as it is.

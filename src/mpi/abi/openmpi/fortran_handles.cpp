@@ -56,6 +56,7 @@ int to_fortran(Handle handle) {
   template Handle from_fortran<Handle>(int); \
   template int to_fortran<Handle>(Handle);
 #include "mpi/abi/handles.def"
+WEFT_MPI_HANDLE_NUMBER(Session, MPI_Session)
 #undef WEFT_MPI_HANDLE_NUMBER
 
 }  // namespace weft::mpi::abi

@@ -37,6 +37,7 @@ struct Numbers;
     static int number(Handle handle) { return MPI_##name##_toint(handle); }   \
   };
 #include "mpi/abi/handles.def"
+WEFT_MPI_HANDLE_NUMBER(Session, MPI_Session)
 #undef WEFT_MPI_HANDLE_NUMBER
 
 /// Numbers below it are predefined handles, by the standard: nearly all of a program are.

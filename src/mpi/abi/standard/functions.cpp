@@ -2,6 +2,7 @@
 // The standard's chapter on the ABI, and its functions of a status's fields.
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/standard/fortran.hpp"
+#include "mpi/api/errors.hpp"
 
 #define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;
 #include "mpi/abi/standard/functions.def"
@@ -54,6 +55,16 @@ int MPI_Abi_get_fortran_booleans(int size, void* is_true, void* is_false, int* i
 }
 int MPI_Abi_set_fortran_booleans(int, void*, void*) {
   return MPI_ERR_ABI;
+}
+
+int MPI_Remove_error_class(int error_class) {
+  return weft::mpi::remove_error("MPI_Remove_error_class", error_class, true);
+}
+int MPI_Remove_error_code(int error) {
+  return weft::mpi::remove_error("MPI_Remove_error_code", error, false);
+}
+int MPI_Remove_error_string(int error) {
+  return weft::mpi::remove_error_string("MPI_Remove_error_string", error);
 }
 
 #define WEFT_MPI_HANDLE_NUMBER(name, Handle)             \
