@@ -105,12 +105,19 @@ bool fold_packed(Fold operation, const void* in, void* inout, std::uint64_t n) {
   return fold_placed<T>(operation, nullptr, nullptr, 0);
 }
 
+/// Bytes are no numbers: MPI_BYTE has operations on bits alone.
+bool fold_bits(Fold operation, const void* in, void* inout, std::uint64_t n) {
+  const bool is_on_bits =
+      operation == Fold::bit_and || operation == Fold::bit_or || operation == Fold::bit_xor;
+  return is_on_bits && fold_integer<std::uint8_t>(operation, in, inout, n);
+}
+
 using FoldOf = bool (*)(Fold, const void*, void*, std::uint64_t);
 
 /// In the order of the enumeration; nullptr: there is nothing to fold.
 constexpr std::array<FoldOf, 26> folds{
     nullptr,  // none
-    fold_integer<std::uint8_t>,
+    fold_bits,
     fold_integer<std::int8_t>,
     fold_integer<std::uint8_t>,
     fold_integer<std::int16_t>,

@@ -54,6 +54,8 @@ TEST(fold, says_what_is_not_defined) {
   EXPECT_FALSE(fold(Fold::bit_and, Basic::float64, &value, &value, 1));
   EXPECT_FALSE(fold(Fold::max, Basic::complex64, &value, &value, 0));
   EXPECT_FALSE(fold(Fold::min_place, Basic::int32, &value, &value, 1));
+  EXPECT_FALSE(fold(Fold::max, Basic::bytes, &value, &value, 1));
+  EXPECT_TRUE(fold(Fold::bit_and, Basic::bytes, &value, &value, 1));
 }
 
 }  // namespace
