@@ -18,9 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> process_sets{"mpi://WORLD", "mpi://SELF"};
 
-struct Session {
-  int thread_level = MPI_THREAD_SINGLE;
-};
+struct Session {};
 
 Objects<Session>& sessions() {
   static auto* const all = new Objects<Session>;
@@ -80,13 +78,12 @@ using namespace weft::mpi;
 int MPI_Session_init(MPI_Info info, MPI_Errhandler, MPI_Session* session) {
   const Call call{"MPI_Session_init"};
   begin_session(call.function);
-  auto made = std::make_unique<Session>();
-  made->thread_level = wanted_level(call, info);
-  if (made->thread_level == MPI_THREAD_MULTIPLE && library().thread_level != MPI_THREAD_MULTIPLE) {
+  const bool wants_threads = wanted_level(call, info) == MPI_THREAD_MULTIPLE;
+  if (wants_threads && library().thread_level != MPI_THREAD_MULTIPLE) {
     library().thread_level = MPI_THREAD_MULTIPLE;
     allow_threads(*library().transfer);
   }
-  *session = handle_of(abi::made_session, sessions().add(std::move(made)));
+  *session = handle_of(abi::made_session, sessions().add(std::make_unique<Session>()));
   return MPI_SUCCESS;
 }
 
@@ -138,7 +135,8 @@ int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* i
 int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
   const SessionCall call("MPI_Session_get_info", session);
   if (!call) return call.error;
-  const bool is_multiple = call->thread_level == MPI_THREAD_MULTIPLE;
+  // Of the process, which may have had it before this session.
+  const bool is_multiple = library().thread_level == MPI_THREAD_MULTIPLE;
   *info = keep_info({.entries = {{"thread_level",
                                   is_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED"}}});
   return MPI_SUCCESS;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions, without MPI_Init, twice; a communicator of one, and one of two groups.
+//   sessions [threads]     threads: a session of a process that began with MPI_Init_thread
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +76,25 @@ static void groups(void) {
   MPI_Session_finalize(&session);
 }
 
-int main(void) {
+/* A session of a process that has threads already. */
+static int with_threads(void) {
+  MPI_Session session;
+  MPI_Info info;
+  char level[32];
+  int provided, flag;
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Session_get_info(session, &info);
+  MPI_Info_get(info, "thread_level", 31, level, &flag);
+  printf("level %s\n", flag ? level : "unknown");
+  MPI_Info_free(&info);
+  MPI_Session_finalize(&session);
+  return MPI_Finalize();
+}
+
+int main(int argc, char** argv) {
   int flag = 1;
+  if (argc > 1 && strcmp(argv[1], "threads") == 0) return with_threads();
   session(1);
   session(2);
   groups();
