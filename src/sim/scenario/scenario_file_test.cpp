@@ -433,7 +433,8 @@ TEST(scenario_file, a_missing_file_is_named) {
   ASSERT_FALSE(s.ok());
   EXPECT_EQ(s.error().code, ErrorCode::not_found);
   EXPECT_THAT(s.error().message, HasSubstr("/no/such.toml"));
-  EXPECT_THAT(read_scenario("/").error().message, HasSubstr("cannot read '/': Is a directory; name a file"));
+  EXPECT_THAT(read_scenario("/").error().message,
+              HasSubstr("cannot read '/': Is a directory; name a file"));
 }
 
 TEST(scenario_file, reads_reliable_connections_and_refuses_what_adapters_cannot) {
