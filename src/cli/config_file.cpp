@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +13,7 @@
 
 #include "base/exit_code.hpp"
 #include "base/nearest.hpp"
+#include "base/parse_toml.hpp"
 #include "base/system_error.hpp"
 #include "cli/suggest.hpp"
 
@@ -76,7 +76,7 @@ void read_config_file(CLI::App& command, const std::string& path) {
   }
   toml::table table;
   try {
-    table = toml::parse(*text, path);
+    table = parse_toml(*text, path);
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "base/nearest.hpp"
+#include "base/parse_toml.hpp"
 #include "base/system_error.hpp"
 
 namespace weft::cli {
@@ -131,7 +131,7 @@ Result<std::vector<report::Reference>> read_references(const std::string& path) 
   const auto text = read_text_file(path, largest_file);
   if (!text) return text.error();
   try {
-    return references_of(path, toml::parse(*text, path));
+    return references_of(path, parse_toml(*text, path));
   } catch (const toml::parse_error& parse_error) {
     std::string what(parse_error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');

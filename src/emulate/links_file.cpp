@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "base/parse_toml.hpp"
 #include "base/rng.hpp"
 #include "base/system_error.hpp"
 #include "base/units.hpp"
@@ -184,7 +184,7 @@ Result<void> LinksFile::load() {
   const auto text = read_text_file(name_, kLargestFile);
   if (!text) return Error{text.error().code, "--links: " + text.error().message};
   try {
-    const toml::table table = toml::parse(*text, name_);
+    const toml::table table = parse_toml(*text, name_);
     for (const auto& [key, value] : table) {
       if (std::ranges::find(kKeys, key.str()) == std::end(kKeys)) {
         return wrong(unknown_key(key.str(), "a file of links", kKeys));

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parse_toml.hpp"
 #include "base/system_error.hpp"
 #include "sim/scenario/toml_section.hpp"
 #include "sim/topology/options.hpp"
@@ -474,7 +474,7 @@ class ScenarioFile {
 toml::table value_of_setting(const std::string& value, const std::string& place) {
   const bool one_line = value.find_first_of("\r\n") == std::string::npos;
   try {
-    if (one_line) return toml::parse("value = " + value, place);
+    if (one_line) return parse_toml("value = " + value, place);
   } catch (const toml::parse_error&) {
     // Words and lengths come without quotes: minimal, 20us.
   }
@@ -483,7 +483,7 @@ toml::table value_of_setting(const std::string& value, const std::string& place)
     const bool plain = c != '"' && c != '\\' && static_cast<unsigned char>(c) >= ' ' && c != 0x7f;
     quoted += plain ? std::string(1, c) : fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
   }
-  return toml::parse("value = \"" + quoted + "\"", place);
+  return parse_toml("value = \"" + quoted + "\"", place);
 }
 
 /// Puts "SECTION.KEY=VALUE" into the file's tables.
@@ -497,12 +497,15 @@ void apply_scenario_setting(toml::table& root, const std::string& setting) {
     refuse("this is no setting; write one like network.router=minimal");
   }
   std::string_view key = std::string_view(setting).substr(0, sign);
+  if (static_cast<std::size_t>(std::ranges::count(key, '.')) >= most_key_parts) {
+    refuse("the key has more than 64 parts; write one like network.router=minimal");
+  }
   toml::table* table = &root;
   for (std::size_t dot; (dot = key.find('.')) != std::string_view::npos;
        key.remove_prefix(dot + 1)) {
     const std::string_view name = key.substr(0, dot);
     if (table->get(name) == nullptr) {
-      toml::table fresh = toml::parse("value = {}", place);
+      toml::table fresh = parse_toml("value = {}", place);
       table->insert(name, std::move(*fresh.get_as<toml::table>("value")));
     }
     toml::node* inner = table->get(name);
@@ -519,7 +522,7 @@ void apply_scenario_setting(toml::table& root, const std::string& setting) {
 Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
                                 std::span<const std::string> settings) {
   try {
-    toml::table root = toml::parse(text, file);
+    toml::table root = parse_toml(text, file);
     for (const std::string& setting : settings) apply_scenario_setting(root, setting);
     return ScenarioFile(root, file).read();
   } catch (const toml::parse_error& error) {

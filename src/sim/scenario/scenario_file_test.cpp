@@ -330,6 +330,15 @@ TEST(scenario_file, settings_go_before_what_the_file_says) {
   EXPECT_EQ(s->traffic[0].pattern, TrafficPattern::uniform);
 }
 
+TEST(scenario_file, settings_of_very_many_parts_are_refused) {
+  std::string setting = "a=1";
+  for (int i = 0; i < 40'000; ++i) setting.insert(0, "a.");
+  const std::vector<std::string> settings{setting};
+  const auto s = parse_scenario(whole, "whole.toml", settings);
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message, HasSubstr("the key has more than 64 parts"));
+}
+
 TEST(scenario_file, settings_add_sections) {
   const std::vector<std::string> settings{"noise.every=1ms", "noise.mean=50us", "job.inputs=3"};
   const auto s = parse_scenario("[network]\ntopology = \"star:4\"\n", "s.toml", settings);

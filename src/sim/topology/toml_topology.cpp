@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 
 #include "base/nearest.hpp"
+#include "base/parse_toml.hpp"
 #include "sim/topology/builders.hpp"
 #include "sim/topology/topology_file.hpp"
 
@@ -157,7 +157,7 @@ class TomlTopology {
 
 Result<Topology> parse_toml_topology(std::string_view text, const std::string& file) {
   try {
-    const toml::table root = toml::parse(text, file);
+    const toml::table root = parse_toml(text, file);
     return TomlTopology(root, file).read();
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
