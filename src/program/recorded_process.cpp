@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/recorded_process.hpp"
 
-#include <fmt/format.h>
-
-#include <cerrno>
-#include <cstring>
 #include <utility>
+
+#include "base/system_error.hpp"
 
 namespace weft {
 
@@ -94,10 +92,9 @@ Result<std::unique_ptr<RecordedProcess>> RecordedProcess::begin(Process& process
                                                                 const std::string& directory) {
   std::unique_ptr<RecordedProcess> recorded(new RecordedProcess(process));
   Communicator& world = process.world();
-  if (!recorded->recorder_.open(directory, world.rank().value(), world.size())) {
-    return Error{ErrorCode::io, fmt::format("{}: the recording cannot be made: {}",
-                                            trace::recording_path(directory, world.rank().value()),
-                                            std::strerror(errno))};
+  const std::uint32_t rank = world.rank().value();
+  if (const int failed = recorded->recorder_.open(directory, rank, world.size()); failed != 0) {
+    return system_error("write", trace::recording_path(directory, rank), failed);
   }
   recorded->measure_clocks();
   std::vector<std::uint32_t> members(world.size());

@@ -42,7 +42,7 @@ void MpiSession::report(Incomplete why) {
 
 void MpiSession::begin(Call call, std::uint64_t entered_ns) {
   const char* directory = std::getenv(recordings_variable);
-  if (directory == nullptr || recorder_.is_open()) return;
+  if (directory == nullptr || takes_part_) return;
   MPI_Comm parent = MPI_COMM_NULL;
   MPI_Comm_get_parent(&parent);
   if (parent != MPI_COMM_NULL) return;  // its ranks are those of another world
@@ -52,9 +52,8 @@ void MpiSession::begin(Call call, std::uint64_t entered_ns) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   rank_ = static_cast<std::uint32_t>(rank);
-  if (!recorder_.open(directory, rank_, static_cast<std::uint32_t>(ranks))) {
-    std::perror("weft trace record: a recording cannot be made");
-  }
+  recorder_.open(directory, rank_, static_cast<std::uint32_t>(ranks));
+  takes_part_ = true;
   if (clock_ == &ns_of_mpi) entered_ns = now_ns();  // it did not run before
   ++depth_;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval_, nullptr);
@@ -72,7 +71,7 @@ void MpiSession::begin(Call call, std::uint64_t entered_ns) {
 }
 
 void MpiSession::end() {
-  if (!recorder_.is_open()) return;
+  if (!takes_part_) return;
   ++depth_;
   const auto call = static_cast<std::uint16_t>(Call::MPI_Finalize);
   recorder_.add({.time_ns = now_ns(), .operation = call, .kind = Record::Kind::enter});
@@ -81,6 +80,7 @@ void MpiSession::end() {
   MPI_Comm_free_keyval(&keyval_);
   recorder_.add({.time_ns = now_ns(), .operation = call, .kind = Record::Kind::leave});
   recorder_.finish(now_ns());
+  takes_part_ = false;
 }
 
 /// Measures how far rank 0's clock is ahead, rank by rank: of several answers the one that came

@@ -56,7 +56,7 @@ class MpiSession {
   void begin(Call call, std::uint64_t entered_ns);
   /// Before MPI ends. All ranks do it at once.
   void end();
-  bool is_recording() const { return recorder_.is_open() && depth_ == 0; }
+  bool is_recording() const { return takes_part_ && depth_ == 0; }
   Recorder& recorder() { return recorder_; }
   int& depth() { return depth_; }
   bool is_own_thread() const;
@@ -97,6 +97,9 @@ class MpiSession {
 
   Recorder recorder_;
   std::uint64_t (*clock_)() = &Recorder::now_ns;
+  // From `begin` to `end`, also where nothing can be written: the other ranks wait for this one in
+  // the collective calls that are the recording's own.
+  bool takes_part_ = false;
   int depth_ = 0;
   int keyval_ = MPI_KEYVAL_INVALID;
   std::uint32_t rank_ = 0;

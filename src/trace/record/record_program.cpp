@@ -13,6 +13,7 @@
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/split.hpp"
+#include "base/system_error.hpp"
 #include "trace/record/recorder.hpp"
 
 extern char** environ;
@@ -87,8 +88,7 @@ Result<void> run(const Launch& launch) {
   const int failed = posix_spawnp(&child, arguments.front(), nullptr, nullptr, arguments.data(),
                                   environment.data());
   if (failed != 0) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: cannot be started: {}", words.front(), std::strerror(failed))};
+    return system_error("run", words.front(), failed);
   }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -98,6 +98,20 @@ Result<void> run(const Launch& launch) {
                WIFEXITED(status)
                    ? fmt::format("{} ended with code {}", words.front(), WEXITSTATUS(status))
                    : fmt::format("{} was ended by signal {}", words.front(), WTERMSIG(status))};
+}
+
+/// Success, or why a rank could not write its recording.
+Result<void> written(const std::string& recordings) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(recordings, error)) {
+    const std::string path = entry.path().string();
+    const std::size_t at = path.rfind(errno_infix);
+    if (at == std::string::npos) continue;
+    const int number = std::atoi(path.c_str() + at + std::strlen(errno_infix));
+    const Error why = system_error("write", path.substr(0, at), number);
+    return Error{why.code, "--out: " + why.message};
+  }
+  return {};
 }
 
 }  // namespace
@@ -114,9 +128,12 @@ Result<Merged> record_program(const RecordOptions& options) {
   if (!launch) return launch.error();
   fs::remove_all(recordings, error);
   if (!fs::create_directories(recordings, error)) {
-    return Error{ErrorCode::io, fmt::format("{}: cannot be made: {}", recordings, error.message())};
+    const Error why = system_error("make", recordings, error.value());
+    return Error{why.code, "--out: " + why.message};
   }
-  if (auto ran = run(*launch); !ran) {
+  auto ran = run(*launch);
+  if (auto whole = written(recordings); !whole) return std::move(whole).error();
+  if (!ran) {
     if (fs::is_empty(recordings, error) && fs::remove(recordings, error)) {
       return Error{ran.error().code, ran.error().message + "; nothing was recorded"};
     }

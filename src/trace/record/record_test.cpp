@@ -97,6 +97,26 @@ TEST_P(record, says_that_a_program_failed_and_makes_no_archive) {
   EXPECT_FALSE(fs::exists(directory()));
 }
 
+/// The recording's own calls are collective: ranks would wait forever for one that left them out.
+TEST_P(record, of_which_one_rank_cannot_be_written_ends_and_says_why) {
+  if (!is_built("exchange")) GTEST_SKIP() << "no compiler of " << GetParam();
+  const std::string mpi = GetParam();
+  const std::string full_disk =
+      "[ \"$OMPI_COMM_WORLD_RANK$PMI_RANK\" != 1 ] || "
+      "ln -s /dev/full \"$WEFT_TRACE_RECORDINGS/rank-1.record\"; exec \"$0\"";
+  const auto merged =
+      record_program({.command = {"mpirun." + mpi, "-n", "4", "sh", "-c", full_disk,
+                                  std::string(WEFT_PROGRAMS) + "/trace_exchange_" + mpi},
+                      .directory = directory()});
+  ASSERT_FALSE(merged.ok());
+  EXPECT_EQ(merged.error().code, ErrorCode::exhausted);
+  EXPECT_EQ(merged.error().message,
+            "--out: cannot write '" + directory() +
+                ".recordings/rank-1.record': No space left on device; free space, or write to "
+                "another disk");
+  EXPECT_FALSE(fs::exists(directory()));
+}
+
 INSTANTIATE_TEST_SUITE_P(mpi, record, testing::Values("openmpi", "mpich"),
                          [](const auto& info) { return std::string(info.param); });
 
@@ -113,7 +133,7 @@ class recordings : public testing::Test {
   }
   void write(std::uint32_t rank, const std::vector<Record>& records, bool ends = true) {
     Recorder recorder;
-    ASSERT_TRUE(recorder.open(base_.string(), rank, 2));
+    ASSERT_EQ(recorder.open(base_.string(), rank, 2), 0);
     recorder.define(Recorder::now_ns(), 0, 0, {0, 1});
     for (const Record& record : records) recorder.add(record);
     if (ends) {

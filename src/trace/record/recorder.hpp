@@ -6,10 +6,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trace/events/record.hpp"
@@ -24,6 +27,10 @@ inline constexpr const char* module_of_weft_run = "WEFT_MPI_MODULE=libweft_recor
 inline std::string recording_path(const std::string& directory, std::uint32_t rank) {
   return directory + "/rank-" + std::to_string(rank) + ".record";
 }
+
+/// A file PATH.errno-NUMBER says that the recording PATH could not be written, and why. It is
+/// empty: a full disk has room for its name.
+inline constexpr const char* errno_infix = ".errno-";
 
 /// One thread. Records are collected in memory and written a mebibyte at a time, so that a killed
 /// process loses the last ones: its file then has no `end`.
@@ -44,16 +51,14 @@ class Recorder {
            static_cast<std::uint64_t>(t.tv_nsec);
   }
 
-  bool is_open() const { return file_ >= 0; }
-  /// False: the file cannot be made. It is made anew.
-  bool open(const std::string& directory, std::uint32_t rank, std::uint32_t ranks) {
-    file_ = ::open(recording_path(directory, rank).c_str(),
-                   O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file_ < 0) return false;
+  /// 0, or the errno by which the file cannot be made or written. It is made anew.
+  int open(const std::string& directory, std::uint32_t rank, std::uint32_t ranks) {
+    path_ = recording_path(directory, rank);
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file_ < 0) return fail(errno);
     records_.reserve(at_once);
     const RecordingHead head{recording_magic, rank, ranks};
-    put(&head, sizeof head);
-    return file_ >= 0;
+    return put(&head, sizeof head);
   }
   void add(const Record& record) {
     records_.push_back(record);
@@ -83,8 +88,7 @@ class Recorder {
   void finish(std::uint64_t now_ns) {
     add({.time_ns = now_ns, .kind = Record::Kind::end});
     flush();
-    if (file_ >= 0) ::close(file_);
-    file_ = -1;
+    if (file_ >= 0 && ::close(std::exchange(file_, -1)) != 0) fail(errno);
   }
   void flush() {
     put(records_.data(), records_.size() * sizeof(Record));
@@ -94,21 +98,32 @@ class Recorder {
  private:
   static constexpr std::size_t at_once = (1 << 20) / sizeof(Record);
 
-  void put(const void* data, std::size_t size) {
+  /// Writes nothing more, and says so in the directory of the recordings, where weft looks.
+  int fail(int number) {
+    if (file_ >= 0) ::close(std::exchange(file_, -1));
+    const std::string mark = path_ + errno_infix + std::to_string(number);
+    const int made = ::open(mark.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (made >= 0) {
+      ::close(made);
+    } else {
+      std::fprintf(stderr, "weft trace record: cannot write '%s': %s\n", path_.c_str(),
+                   std::strerror(number));
+    }
+    return number;
+  }
+  int put(const void* data, std::size_t size) {
     const char* at = static_cast<const char*>(data);
     while (size > 0 && file_ >= 0) {
       const ssize_t n = ::write(file_, at, size);
-      if (n <= 0) {
-        std::perror("weft trace record: a recording cannot be written");
-        ::close(file_);
-        file_ = -1;
-        return;
-      }
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return fail(n < 0 ? errno : ENOSPC);
       at += n;
       size -= static_cast<std::size_t>(n);
     }
+    return 0;
   }
 
+  std::string path_;
   int file_ = -1;
   std::vector<Record> records_;
 };
