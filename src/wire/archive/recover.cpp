@@ -82,6 +82,32 @@ Result<void> cut(int descriptor, const std::string& path, std::uint64_t end) {
   return system_error("write", path, errno);
 }
 
+/// Why an archive stays as it is.
+Error nothing_to_keep(const std::string& unfinished) {
+  const auto part = find_whole_part(unfinished);
+  const std::size_t readable = part ? part->ends.size() : 0;
+  if (readable == 0) {
+    return {ErrorCode::corrupt,
+            fmt::format("'{}' has no whole item; nothing of it can be kept", unfinished)};
+  }
+  return {ErrorCode::corrupt,
+          fmt::format("'{}' has no whole item that its writer flushed; weft archive cut --count {} "
+                      "copies those that can be read",
+                      unfinished, readable)};
+}
+
+/// Whether recovery keeps anything: a zstd stream ends with an item that its writer flushed.
+bool has_an_end(const std::string& unfinished) {
+  const auto part = find_whole_part(unfinished);
+  if (!part || !part->is_compressed) return true;
+  const OpenFile file(unfinished, O_RDONLY | O_CLOEXEC);
+  if (file.failed()) return true;
+  return std::ranges::any_of(find_flushes(file.descriptor(), part->header_bytes),
+                             [&](const ZstdFlush& flush) {
+                               return std::ranges::binary_search(part->ends, flush.decompressed);
+                             });
+}
+
 /// Returns the number of items left. A stream can be ended where its writer flushed it only.
 Result<std::uint64_t> end_stream(int descriptor, const std::string& path, const WholePart& part) {
   const std::vector<ZstdFlush> flushes = find_flushes(descriptor, part.header_bytes);
@@ -154,6 +180,15 @@ bool is_elsewhere(const std::string& path, const std::string& unfinished) {
          ::stat(unfinished.c_str(), &of_file) == 0 && of_directory.st_dev != of_file.st_dev;
 }
 
+/// Whether a file can get the name `path`. Asked before the file is changed.
+Result<void> takes_a_file(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return system_error("write", path, EISDIR);
+  const std::string directory = std::filesystem::path(path).parent_path();
+  if (::access(directory.empty() ? "." : directory.c_str(), W_OK | X_OK) == 0) return {};
+  return system_error("write", path, errno);
+}
+
 }  // namespace
 
 Result<std::uint64_t> keep_whole_items(const std::string& path) {
@@ -184,6 +219,7 @@ bool is_being_written(const std::string& unfinished) {
 
 std::string hint_at_recovery(const std::string& path) {
   if (!name_of_unfinished(path).empty()) {
+    if (!has_an_end(path)) return {};
     return fmt::format("; it is unfinished: weft archive recover {} completes it", path);
   }
   const std::vector<std::string> found = unfinished_of(path);
@@ -210,17 +246,13 @@ Result<RecoveredArchive> recover_archive(const std::string& name, const std::str
                              "it, and move that archive",
                              archive.path, unfinished)};
   }
+  if (auto taken = takes_a_file(archive.path); !taken) return std::move(taken).error();
   if (auto free = refuse_existing(archive.path, existing); !free) return std::move(free).error();
   std::error_code error;
   const std::uint64_t before = std::filesystem::file_size(unfinished, error);
   auto items = keep_whole_items(unfinished);
   if (!items) return std::move(items).error();
-  if (*items == 0) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("'{}' has no whole item that its writer flushed; weft archive cut "
-                             "copies those that can be read",
-                             unfinished)};
-  }
+  if (*items == 0) return nothing_to_keep(unfinished);
   archive.items = *items;
   archive.removed_bytes = before - std::min(before, std::filesystem::file_size(unfinished, error));
   auto named = give_name(unfinished, archive.path, existing);

@@ -15,6 +15,7 @@
 namespace weft::wire {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -103,6 +104,45 @@ TEST_P(Unfinished, archive_is_refused_a_name_that_is_taken) {
   EXPECT_THAT(refused.error().message, HasSubstr("exists already"));
   ASSERT_TRUE(recover_archive(file_, directory_ / "y.msa", Existing::refuse));
   EXPECT_EQ(items_of(directory_ / "y.msa"), 1u);
+}
+
+TEST_P(Unfinished, archive_stays_as_it_is_if_its_new_name_cannot_be_given) {
+  write({10, 20});
+  auto bytes = read_whole(file_);
+  bytes.pop_back();
+  write_whole(file_, bytes);
+  const auto nowhere = recover_archive(file_, directory_ / "none/y.msa", Existing::replace);
+  ASSERT_FALSE(nowhere);
+  EXPECT_THAT(nowhere.error().message, HasSubstr("make its directory first"));
+  std::filesystem::create_directory(directory_ / "folder");
+  const auto folder = recover_archive(file_, directory_ / "folder", Existing::replace);
+  ASSERT_FALSE(folder);
+  EXPECT_THAT(folder.error().message, HasSubstr("name a file"));
+  EXPECT_EQ(read_whole(file_), bytes);
+}
+
+/// As of `weft archive merge --zstd`, which flushes nothing before its end.
+TEST(recover, names_the_items_of_a_stream_that_was_never_flushed) {
+  const TestDirectory directory;
+  const std::string file = directory / "x.msa.part-1";
+  auto output = FileOutput::create(directory / "x.msa", Existing::refuse, "1");
+  ASSERT_TRUE(output);
+  auto writer = ArchiveWriter::create(
+      std::move(*output), new_archive_format(ArchiveType::microslices, ArchiveCompression::zstd));
+  ASSERT_TRUE(writer);
+  Rng rng(1);
+  std::vector<std::byte> content(40'000);
+  MicrosliceDescriptor d;
+  d.size = static_cast<std::uint32_t>(content.size());
+  for (int i = 0; i < 30; ++i) {
+    for (auto& b : content) b = static_cast<std::byte>(rng.next());
+    ASSERT_TRUE((*writer)->write(d, content));
+  }
+  (*writer)->leave();
+  const auto refused = recover_archive(file, "", Existing::refuse);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, ContainsRegex("weft archive cut --count [0-9]+ copies"));
+  EXPECT_EQ(hint_at_recovery(file), "");
 }
 
 TEST_P(Unfinished, archive_that_is_still_written_is_left_alone) {
