@@ -4,14 +4,15 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/system_error.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
 
@@ -20,6 +21,8 @@ namespace weft::emulate {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kLargestCalibration = std::size_t{1} << 20;
 
 /// Returns whether a machine can have these figures. NaN is in no range.
 bool is_plausible(const LayerCalibration& layer) {
@@ -65,17 +68,24 @@ Result<std::string> calibration_path() {
 }
 
 Result<Calibration> load_calibration(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Calibration{};
+  if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return Calibration{};
   std::error_code error;
   if (fs::is_directory(path, error)) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{}: is a directory; set WEFT_CALIBRATION to a file", path)};
   }
-  const auto json = nlohmann::json::parse(file, nullptr, false);
+  const auto text = read_text_file(path, kLargestCalibration);
+  if (!text) return text.error();
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  const auto refused = [&](ErrorCode code) {
+    return Error{code, fmt::format("{}: is no calibration; make it anew by weft calibrate", path)};
+  };
+  if (!json.is_object() || !json.contains("layers") || !json["layers"].is_object()) {
+    return refused(ErrorCode::invalid_argument);
+  }
   Calibration calibration;
   try {
-    for (const auto& [layer, values] : json.at("layers").items()) {
+    for (const auto& [layer, values] : json["layers"].items()) {
       calibration[layer] = {values.at("latency_ns"), values.at("bandwidth_bytes_per_s"),
                             values.at("overhead_ns")};
       if (is_plausible(calibration[layer])) continue;
@@ -85,8 +95,7 @@ Result<Calibration> load_calibration(const std::string& path) {
                       path, layer)};
     }
   } catch (const nlohmann::json::exception&) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("{}: is no calibration; make it anew by weft calibrate", path)};
+    return refused(ErrorCode::corrupt);
   }
   return calibration;
 }

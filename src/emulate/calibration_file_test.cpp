@@ -63,6 +63,26 @@ TEST_F(calibration_file, that_is_a_directory_is_refused) {
   EXPECT_NE(calibration.error().message.find("is a directory"), std::string::npos);
 }
 
+TEST_F(calibration_file, of_another_kind_is_a_wrong_input) {
+  for (const char* text : {"", "\x01\x02random", "[1, 2]", "{\"layers\": 5}"}) {
+    std::ofstream(path_) << text;
+    const auto calibration = load_calibration(path_);
+    ASSERT_FALSE(calibration) << text;
+    EXPECT_EQ(calibration.error().code, ErrorCode::invalid_argument) << text;
+    EXPECT_NE(calibration.error().message.find("is no calibration"), std::string::npos);
+  }
+}
+
+TEST_F(calibration_file, that_is_there_and_cannot_be_opened_is_an_error_of_the_system) {
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(load_calibration(path_));  // none
+  std::filesystem::create_symlink(path_, path_);
+  const auto calibration = load_calibration(path_);
+  ASSERT_FALSE(calibration);
+  EXPECT_EQ(calibration.error().code, ErrorCode::io);
+  EXPECT_NE(calibration.error().message.find(path_), std::string::npos);
+}
+
 TEST_F(calibration_file, is_replaced_only_by_a_whole_one) {
   ASSERT_TRUE(load("250", "3e9", "-20"));
   {
