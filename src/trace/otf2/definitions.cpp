@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/otf2/definitions.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <utility>
+
+#include "base/descriptor.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::trace {
 namespace {
@@ -159,11 +166,24 @@ void say_errors_once() {
   OTF2_Error_RegisterCallback(silent, nullptr);
 }
 
+Error error_of_file(const std::string& file, const std::string& otherwise) {
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!opened.open() && errno != ENOENT) return system_error("open", file, errno);
+  const bool is_empty = opened.open() && ::fstat(opened.get(), &status) == 0 && status.st_size == 0;
+  if (opened.open() && !is_empty) return {ErrorCode::corrupt, otherwise};
+  return {ErrorCode::corrupt,
+          fmt::format("{}: it is {}; copy the whole archive, or record the program anew", file,
+                      is_empty ? "empty" : "missing")};
+}
+
 Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path) {
   Collected all;
   if (const OTF2_ErrorCode code = read_all(reader, all); code != OTF2_SUCCESS) {
-    return Error{ErrorCode::corrupt, fmt::format("{}: its definitions cannot be read: {}", path,
-                                                 OTF2_Error_GetDescription(code))};
+    return error_of_file(
+        std::filesystem::path(path).replace_extension("def"),
+        fmt::format("{}: its definitions cannot be read: {}; record the program anew", path,
+                    OTF2_Error_GetDescription(code)));
   }
   auto definitions = resolve(all);
   if (!definitions) {

@@ -28,6 +28,10 @@ struct Otf2Definitions {
 /// libotf2 explains errors on standard error as well; after this call only our callers do.
 void say_errors_once();
 
+/// Why `file` of an archive cannot be used: the system does not open it, it is missing or empty, or
+/// else what `otherwise` says.
+Error error_of_file(const std::string& file, const std::string& otherwise);
+
 /// Reads an archive's global definitions. Errors name the file and the missing part.
 Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path);
 

@@ -135,6 +135,34 @@ TEST_F(otf2, refuses_a_truncated_archive) {
   EXPECT_NE(error.find("rank 1"), std::string::npos) << error;
 }
 
+TEST_F(otf2, names_the_file_of_an_archive_that_cannot_be_read) {
+  const std::string path = write(exchange());
+  const auto error_of = [&]() -> Error {
+    auto stream = open_otf2(path);
+    if (!stream) return stream.error();
+    const auto summary = examine(**stream, path);
+    return summary ? Error{} : summary.error();
+  };
+  const fs::path events = directory_ / "traces" / "1.evt";
+  fs::remove(events);
+  EXPECT_EQ(
+      error_of().message,
+      events.string() + ": it is missing; copy the whole archive, or record the program anew");
+  fs::create_symlink(events, events);
+  EXPECT_EQ(error_of().code, ErrorCode::io);
+  EXPECT_EQ(error_of().message,
+            "cannot open '" + events.string() + "': Too many levels of symbolic links");
+  const fs::path definitions = directory_ / "traces.def";
+  fs::resize_file(definitions, 0);
+  EXPECT_EQ(error_of().message, definitions.string() +
+                                    ": it is empty; copy the whole archive, or "
+                                    "record the program anew");
+  fs::remove(definitions);
+  EXPECT_EQ(error_of().message, definitions.string() +
+                                    ": it is missing; copy the whole archive, "
+                                    "or record the program anew");
+}
+
 TEST_F(otf2, writes_events_to_the_disk_as_they_come) {
   auto writer = create_otf2(directory_.string(), 1);
   ASSERT_TRUE(writer.ok());

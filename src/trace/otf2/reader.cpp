@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <deque>
+#include <filesystem>
 #include <utility>
 
 #include "base/system_error.hpp"
@@ -187,6 +188,12 @@ class Stream final : public EventStream {
   Error corrupt(const std::string& text) const {
     return {ErrorCode::corrupt, fmt::format("{}: {}: record the program anew", path_, text)};
   }
+  /// The same if nothing keeps the file of the rank's events from being read.
+  Error unread(std::uint32_t rank, const std::string& text) const {
+    const std::string file = fmt::format("{}.evt", definitions_.locations[rank]);
+    return error_of_file(std::filesystem::path(path_).replace_extension() / file,
+                         corrupt(text).message);
+  }
 
   Result<void> open_rank(std::uint32_t r, bool has_local, std::size_t look_ahead) {
     const OTF2_LocationRef location = definitions_.locations[r];
@@ -200,7 +207,7 @@ class Stream final : public EventStream {
     Rank& rank = ranks_.emplace_back(r, definitions_, look_ahead);
     rank.reader = OTF2_Reader_GetEvtReader(reader_, location);
     if (rank.reader == nullptr) {
-      return corrupt(fmt::format("the events of rank {} cannot be read", r));
+      return unread(r, fmt::format("the events of rank {} cannot be read", r));
     }
     OTF2_EvtReaderCallbacks* calls = event_callbacks();
     OTF2_Reader_RegisterEvtCallbacks(reader_, rank.reader, calls, &rank);
@@ -216,8 +223,9 @@ class Stream final : public EventStream {
     rank.read += count;
     if (!rank.problem.empty()) return corrupt(rank.problem);
     if (code != OTF2_SUCCESS || (count < at_once && rank.read < expected)) {
-      return corrupt(fmt::format("rank {}, event {}: it is truncated, {} of {} events are there",
-                                 rank.rank, rank.read + 1, rank.read, expected));
+      return unread(rank.rank,
+                    fmt::format("rank {}, event {}: it is truncated, {} of {} events are there",
+                                rank.rank, rank.read + 1, rank.read, expected));
     }
     if (count < at_once) rank.interpreter.finish();
     return {};
