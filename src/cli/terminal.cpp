@@ -128,6 +128,7 @@ std::string Table::text(std::size_t columns) const {
     for (const auto& row : rows_) {
       out += row[0] + "\n";
       for (std::size_t i = 1; i < row.size(); ++i) {
+        if (row[i].empty()) continue;
         out += fmt::format("  {}{}  {}\n", head_[i], blanks(label - width_of(head_[i])), row[i]);
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
@@ -34,6 +35,12 @@ TEST(table, moves_together_before_it_becomes_paragraphs) {
             "dfs\n"
             "  goodput   1.000 GB/s\n"
             "  of limit  -\n");
+}
+
+TEST(table, leaves_empty_cells_out_of_paragraphs) {
+  Table table = a_table();
+  table.add({"all", "", "98.0 %"});
+  EXPECT_THAT(table.text(30), testing::EndsWith("all\n  of limit  98.0 %\n"));
 }
 
 TEST(table, counts_characters_not_bytes) {
