@@ -191,7 +191,9 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   calibrate->footer(
       "The calibration takes about half a minute. Run it on an idle machine.\nExample:\n  weft "
       "calibrate");
-  calibrate->callback([path, &outcome] { report_failure(run_calibrate(*path), outcome); });
+  calibrate->callback([path, &outcome] {
+    run_stoppable(outcome, [&] { report_failure(run_calibrate(*path), outcome); });
+  });
 }
 
 }  // namespace weft::cli

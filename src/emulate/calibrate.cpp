@@ -10,6 +10,8 @@
 #include "emulate/calibration.hpp"
 #include "emulate/paired.hpp"
 #include "emulate/sockets.hpp"
+#include "emulate/verdict.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -92,14 +94,18 @@ Result<Calibrated> calibrate(const CalibrationProgress& progress) {
   for (const Probe& probe : probes) {
     const std::string layer = "ucx-" + probe.mpi;
     steps.begin(layer, kPerProbe);
-    if (auto measured = measure(probe, all.notes, steps)) {
+    auto measured = measure(probe, all.notes, steps);
+    if (StopSignals::number() != 0) return stopped();
+    if (measured) {
       all.layers[layer] = *measured;
     } else {
       all.notes.push_back(fmt::format("{}: {}", probe.mpi, measured.error().message));
     }
   }
   steps.begin(kSocketsLayer, kSocketRepetitions);
-  if (auto sockets = calibrate_sockets([&] { steps.advance(); })) {
+  auto sockets = calibrate_sockets([&] { steps.advance(); });
+  if (StopSignals::number() != 0) return stopped();
+  if (sockets) {
     all.layers[kSocketsLayer] = *sockets;
   } else {
     all.notes.push_back(sockets.error().message);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "emulate/calibration.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -140,6 +142,18 @@ class Variable {
   const char* name_;
   std::optional<std::string> before_;
 };
+
+TEST(calibration, that_a_signal_stops_is_none) {
+  Result<Calibrated> calibrated = Calibrated{};
+  {
+    const StopSignals signals;
+    ::raise(SIGINT);
+    calibrated = calibrate([](const std::string&, int, int) {});
+  }
+  const StopSignals forgets_it;
+  ASSERT_FALSE(calibrated);
+  EXPECT_EQ(calibrated.error().code, ErrorCode::cancelled);
+}
 
 TEST(calibration_path, without_home_is_the_one_that_the_system_knows) {
   const Variable file("WEFT_CALIBRATION", nullptr), cache("XDG_CACHE_HOME", nullptr);
