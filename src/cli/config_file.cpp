@@ -82,6 +82,12 @@ void read_config_file(CLI::App& command, const std::string& path) {
     std::replace(what.begin(), what.end(), '\n', ' ');
     refuse(path, error.source(), what + "; correct that line");
   }
+  if (table.empty()) {
+    throw CLI::ConfigError(
+        fmt::format("{} {}: there is no setting in it; write some, one a line: "
+                    "OPTION = VALUE, or leave the option out",
+                    option_name, path));
+  }
   for (const auto& [key, node] : table) apply(command, path, std::string(key.str()), node);
 }
 

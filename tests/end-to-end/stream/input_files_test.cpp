@@ -57,7 +57,7 @@ const Reader readers[] = {
     {"job_file", {"run", "--config", "FILE", "--", "true"}, "", true},
     {"topology", {"simulate", "uniform", "--topology", "file:FILE"}, ""},
     {"links", {"emulate", "--links", "FILE", "--", "mpirun.mpich", "-n", "2", "true"}, ""},
-    {"config", {"stream", "local", "--config", "FILE"}, "", true},
+    {"config", {"stream", "local", "--config", "FILE"}, ""},
     {"reference", {"stream", "local", "--reference", "FILE"}, ""},
     {"sizes", source("pattern:?sizes=FILE"), ""},
     {"tsa", source("tsa:FILE"), ""},
