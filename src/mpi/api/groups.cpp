@@ -10,14 +10,15 @@
 
 namespace weft::mpi {
 
-const Members* find_group(const Call& call, MPI_Group handle, int& error) {
+const Members* group_of(MPI_Group handle) {
   static const Members empty;
   if (handle == MPI_GROUP_EMPTY) return &empty;
-  const Members* const found =
-      is_of(abi::made_group, handle) ? library().groups.find(number_of(handle)) : nullptr;
-  if (found == nullptr) {
-    error = call.fail(&library().world, MPI_ERR_GROUP, "the handle is of no group");
-  }
+  return is_of(abi::made_group, handle) ? library().groups.find(number_of(handle)) : nullptr;
+}
+
+const Members* find_group(const Call& call, MPI_Group handle, int& error) {
+  const Members* const found = group_of(handle);
+  if (found == nullptr) error = call.fail(&library().world, MPI_ERR_GROUP, no_group);
   return found;
 }
 

@@ -73,9 +73,8 @@ int exchange_leaders(MPI_Comm peers, int leader, int tag, const InterSide& own, 
 /// The same where the leaders have no communicator yet: both make one of them alone.
 int exchange_by_text(const Call& call, Communicator& local, MPI_Group remote, int remote_leader,
                      const char* text, const InterSide& own, InterSide& other) {
-  int error = MPI_SUCCESS;
-  const Members* const others = find_group(call, remote, error);
-  if (others == nullptr) return error;
+  const Members* const others = group_of(remote);
+  if (others == nullptr) return call.fail(&local, MPI_ERR_GROUP, no_group);
   const NodeId self = local.group.members[local.group.rank];
   const auto i = static_cast<std::size_t>(remote_leader);
   if (remote_leader < 0 || i >= others->size() || (*others)[i] == self) {
@@ -84,12 +83,9 @@ int exchange_by_text(const Call& call, Communicator& local, MPI_Group remote, in
                                  others->size()));
   }
   const bool is_first = self < (*others)[i];
-  MPI_Group pair = is_first ? keep_group({self, (*others)[i]}) : keep_group({(*others)[i], self});
-  MPI_Comm peers = MPI_COMM_NULL;
-  error = MPI_Comm_create_from_group(pair, text, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &peers);
-  (void)MPI_Group_free(&pair);
-  if (error != MPI_SUCCESS) return error;
-  error = exchange_leaders(peers, is_first ? 1 : 0, 0, own, other);
+  const Members pair = is_first ? Members{self, (*others)[i]} : Members{(*others)[i], self};
+  MPI_Comm peers = create_from_members(local, pair, text);
+  const int error = exchange_leaders(peers, is_first ? 1 : 0, 0, own, other);
   (void)MPI_Comm_free(&peers);
   return error;
 }
@@ -228,13 +224,19 @@ int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peers, 
 
 int MPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
                                      MPI_Group remote_group, int remote_leader, const char* text,
-                                     MPI_Info info, MPI_Errhandler handler, MPI_Comm* made) {
+                                     MPI_Info, MPI_Errhandler handler, MPI_Comm* made) {
   const Call call{"MPI_Intercomm_create_from_groups"};
-  MPI_Comm local = MPI_COMM_NULL;
-  int error = MPI_Comm_create_from_group(local_group, text, info, handler, &local);
-  if (error != MPI_SUCCESS) return error;
+  *made = MPI_COMM_NULL;
+  int error = MPI_SUCCESS;
+  Communicator parent;
+  const Members* const members = group_with_handler(call, local_group, handler, parent, error);
+  if (members == nullptr) return error;
+  // Only leaders need to know the other group.
+  const Members* const others = group_of(remote_group);
+  if (members->empty() || (others != nullptr && others->empty())) return MPI_SUCCESS;
+  MPI_Comm local = create_from_members(parent, *members, text);
   if (local == MPI_COMM_NULL) {
-    return call.fail(&library().world, MPI_ERR_GROUP, "the process is not in the local group");
+    return call.fail(&parent, MPI_ERR_GROUP, "the process is not in the local group");
   }
   Communicator& own_group = *call.communicator(local, error);
   error = meet(call, own_group, local_leader, made, [&](const InterSide& own, InterSide& other) {

@@ -173,7 +173,7 @@ struct Library {
   std::unique_ptr<Questions> questions;  // while there is a transfer
   bool is_initialized = false;
   bool is_finalized = false;
-  int thread_level = MPI_THREAD_SINGLE;
+  int thread_level = MPI_THREAD_SINGLE;  ///< that MPI_Init_thread gave; sessions have their own
   Communicator world, self;
   MPI_Comm parent = MPI_COMM_NULL;     ///< of a world that others had started
   MPI_Comm everybody = MPI_COMM_NULL;  ///< of the job's nodes, for ports

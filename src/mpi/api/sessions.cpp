@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "mpi/api/errors.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/lifetime.hpp"
@@ -71,6 +72,35 @@ int wanted_level(const Call& call, MPI_Info handle) {
 }
 
 }  // namespace
+
+const Members* group_with_handler(const Call& call, MPI_Group handle, MPI_Errhandler handler,
+                                  Communicator& parent, int& error) {
+  (void)call.transfer();
+  if (handler != MPI_ERRHANDLER_NULL) error = set_handler(call, parent, handler);
+  if (error != MPI_SUCCESS) return nullptr;
+  const Members* const found = group_of(handle);
+  if (found == nullptr) error = call.fail(&parent, MPI_ERR_GROUP, no_group);
+  return found;
+}
+
+MPI_Comm create_from_members(const Communicator& parent, const Members& members,
+                             std::string_view text) {
+  Library& mpi = library();
+  const int rank = rank_of(members, mpi.world.group.members[mpi.world.group.rank]);
+  if (rank == MPI_UNDEFINED) return MPI_COMM_NULL;
+  // Only the members call it: they count by group and text. The third highest bit keeps these
+  // generations apart from those of the world's other communicators.
+  std::uint64_t hash = 1469598103934665603ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  const Generation kind =
+      child_generation(mpi.world.group, std::uint64_t{1} << 61 | hash >> 4, members);
+  const std::uint64_t n = mpi.world.groups_made[kind.value()]++;
+  return add_communicator(parent, {.generation = child_generation(
+                                       {.generation = kind, .members = {}, .rank = 0}, n, members),
+                                   .members = members,
+                                   .rank = static_cast<std::uint32_t>(rank)});
+}
+
 }  // namespace weft::mpi
 
 using namespace weft::mpi;
@@ -78,11 +108,7 @@ using namespace weft::mpi;
 int MPI_Session_init(MPI_Info info, MPI_Errhandler, MPI_Session* session) {
   const Call call{"MPI_Session_init"};
   begin_session(call.function);
-  const bool wants_threads = wanted_level(call, info) == MPI_THREAD_MULTIPLE;
-  if (wants_threads && library().thread_level != MPI_THREAD_MULTIPLE) {
-    library().thread_level = MPI_THREAD_MULTIPLE;
-    allow_threads(*library().transfer);
-  }
+  if (wanted_level(call, info) == MPI_THREAD_MULTIPLE) allow_threads(*library().transfer);
   *session = handle_of(abi::made_session, sessions().add(std::make_unique<Session>()));
   return MPI_SUCCESS;
 }
@@ -135,8 +161,8 @@ int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* i
 int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
   const SessionCall call("MPI_Session_get_info", session);
   if (!call) return call.error;
-  // Of the process, which may have had it before this session.
-  const bool is_multiple = library().thread_level == MPI_THREAD_MULTIPLE;
+  // Of the process, which may have had it before this session, and never loses it.
+  const bool is_multiple = Held::has_threads();
   *info = keep_info({.entries = {{"thread_level",
                                   is_multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SERIALIZED"}}});
   return MPI_SUCCESS;
@@ -154,28 +180,10 @@ int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group
 int MPI_Comm_create_from_group(MPI_Group handle, const char* text, MPI_Info, MPI_Errhandler handler,
                                MPI_Comm* made) {
   const Call call{"MPI_Comm_create_from_group"};
-  (void)call.transfer();
   int error = MPI_SUCCESS;
-  const Members* const members = find_group(call, handle, error);
+  Communicator parent;
+  const Members* const members = group_with_handler(call, handle, handler, parent, error);
   if (members == nullptr) return error;
-  Library& mpi = library();
-  const int rank = rank_of(*members, mpi.world.group.members[mpi.world.group.rank]);
-  *made = MPI_COMM_NULL;
-  if (rank == MPI_UNDEFINED) return MPI_SUCCESS;
-  // Only the members call it: they count by group and text. The third highest bit keeps these
-  // generations apart from those of the world's other communicators.
-  std::uint64_t hash = 1469598103934665603ULL;
-  for (const char c : std::string_view(text)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  }
-  const weft::Generation kind =
-      child_generation(mpi.world.group, std::uint64_t{1} << 61 | hash >> 4, *members);
-  const std::uint64_t n = mpi.world.groups_made[kind.value()]++;
-  Communicator parent;  // of which it has nothing but the errors that are fatal
-  *made = add_communicator(
-      parent,
-      {.generation = child_generation({.generation = kind, .members = {}, .rank = 0}, n, *members),
-       .members = *members,
-       .rank = static_cast<std::uint32_t>(rank)});
-  return handler != MPI_ERRHANDLER_NULL ? MPI_Comm_set_errhandler(*made, handler) : MPI_SUCCESS;
+  *made = create_from_members(parent, *members, text);
+  return MPI_SUCCESS;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions, without MPI_Init, twice; a communicator of one, and one of two groups.
-//   sessions [threads]     threads: a session of a process that began with MPI_Init_thread
+//   sessions threads     a session of a process that began with MPI_Init_thread
+//   sessions single      MPI_Init_thread(MPI_THREAD_SINGLE) in a process with a session of threads
+//   sessions unnamed     communicators of no group, of a function that is named
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,28 +78,103 @@ static void groups(void) {
   MPI_Session_finalize(&session);
 }
 
+static void tell_level(MPI_Session session, const char* when) {
+  MPI_Info info;
+  char level[32];
+  int flag;
+  MPI_Session_get_info(session, &info);
+  MPI_Info_get(info, "thread_level", 31, level, &flag);
+  printf("%s %s\n", when, flag ? level : "unknown");
+  MPI_Info_free(&info);
+}
+
 /* A session of a process that has threads already. */
 static int with_threads(void) {
   MPI_Session session;
-  MPI_Info info;
-  char level[32];
-  int provided, flag;
+  int provided;
   MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
   MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-  MPI_Session_get_info(session, &info);
-  MPI_Info_get(info, "thread_level", 31, level, &flag);
-  printf("level %s\n", flag ? level : "unknown");
-  MPI_Info_free(&info);
+  tell_level(session, "level");
   MPI_Session_finalize(&session);
   return MPI_Finalize();
+}
+
+/* MPI_Init_thread leaves a session the threads that it asked for. */
+static int without_threads(void) {
+  MPI_Session session;
+  MPI_Info info;
+  int provided, level;
+  MPI_Info_create(&info);
+  MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
+  MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Info_free(&info);
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_SINGLE, &provided);
+  MPI_Query_thread(&level);
+  tell_level(session, level == MPI_THREAD_SINGLE ? "session" : "no longer single, session");
+  MPI_Finalize();
+  return MPI_Session_finalize(&session);
+}
+
+static int handled = 0;
+
+static void handle(MPI_Comm* comm, int* error, ...) {
+  int error_class;
+  MPI_Error_class(*error, &error_class);
+  handled += error_class == MPI_ERR_GROUP || error_class == MPI_ERR_RANK;
+}
+
+/* Errors of what makes communicators go to their error handler; empty groups are none. */
+static void wrong_groups(void) {
+  MPI_Session session;
+  MPI_Group self;
+  MPI_Comm made;
+  MPI_Errhandler handler;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  MPI_Group_from_session_pset(session, "mpi://SELF", &self);
+  MPI_Comm_create_errhandler(handle, &handler);
+  const MPI_Errhandler handlers[] = {MPI_ERRORS_RETURN, handler};
+  int failed = 0, empty = 0;
+  for (int i = 0; i < 2; ++i) {
+    failed +=
+        MPI_Comm_create_from_group(MPI_GROUP_NULL, "", MPI_INFO_NULL, handlers[i], &made) != 0;
+    // No local group, no other one, no rank in it.
+    const MPI_Group locals[] = {MPI_GROUP_NULL, self, self};
+    const MPI_Group others[] = {self, MPI_GROUP_NULL, self};
+    for (int k = 0; k < 3; ++k) {
+      failed += MPI_Intercomm_create_from_groups(locals[k], 0, others[k], k, "", MPI_INFO_NULL,
+                                                 handlers[i], &made) != 0;
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    made = MPI_COMM_WORLD;
+    const int error = MPI_Intercomm_create_from_groups(i == 1 ? self : MPI_GROUP_EMPTY, 0,
+                                                       i == 0 ? self : MPI_GROUP_EMPTY, 0, "",
+                                                       MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+    empty += error == MPI_SUCCESS && made == MPI_COMM_NULL;
+  }
+  MPI_Group_free(&self);
+  MPI_Errhandler_free(&handler);
+  MPI_Session_finalize(&session);
+  printf("%d errors, %d handled, %d of no process\n", failed, handled, empty);
+}
+
+static int unnamed(void) {
+  MPI_Session session;
+  MPI_Comm made;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  return MPI_Intercomm_create_from_groups(MPI_GROUP_NULL, 0, MPI_GROUP_NULL, 0, "", MPI_INFO_NULL,
+                                          MPI_ERRORS_ARE_FATAL, &made);
 }
 
 int main(int argc, char** argv) {
   int flag = 1;
   if (argc > 1 && strcmp(argv[1], "threads") == 0) return with_threads();
+  if (argc > 1 && strcmp(argv[1], "single") == 0) return without_threads();
+  if (argc > 1 && strcmp(argv[1], "unnamed") == 0) return unnamed();
   session(1);
   session(2);
   groups();
+  wrong_groups();
   MPI_Initialized(&flag);
   return flag;
 }
