@@ -11,7 +11,7 @@ namespace weft::qos {
 namespace {
 
 /// Iterations of the slowest job in a prediction: fewer hide what levels change.
-constexpr double enough_iterations = 40;
+constexpr double enough_iterations = 120;
 constexpr double least_share = 0.02;
 constexpr double least_gain_of_trial = 0.0005;
 /// A trial ends when its mean utility is lower than the best one's by this, over one more.

@@ -93,8 +93,8 @@ TEST(model_predictive, predicts_windows_as_long_as_the_slowest_job_needs) {
   ToyTwin twin;
   ModelPredictive controller({}, twin);
   controller.on_jobs(two_jobs);
-  tell(controller, 80, 9000);
-  tell(controller, 80, 9000);
+  tell(controller, 240, 9000);
+  tell(controller, 240, 9000);
   EXPECT_DOUBLE_EQ(twin.shares.front(), 0.5);
 }
 
