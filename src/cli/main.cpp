@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/system_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
 #include "cli/doctor_command.hpp"
@@ -42,8 +42,12 @@ void run_stoppable(Outcome& outcome, const std::function<void()>& body) {
 }
 
 void print_error(std::string_view message) noexcept {
+  // Names in it are as a user or a file has them. An error stays one line, and moves no cursor.
+  std::string text(message);
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
   // Not fmt::print, which throws when standard error is closed or full.
-  std::fprintf(stderr, "weft: %.*s\n", static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "weft: %s\n", text.c_str());
 }
 
 void report_error(const Error& error, Outcome& outcome) {
@@ -80,7 +84,7 @@ std::string shell_line(int argc, char** argv) {
 /// Flushes standard output; returns `code`, or another exit code if its reader cannot get it all.
 int flushed(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  print_error(fmt::format("standard output: cannot write: {}", std::strerror(errno)));
+  print_error(system_error("write", "standard output", errno).message);
   return static_cast<int>(ExitCode::system);
 }
 

@@ -28,6 +28,7 @@
 #include "base/descriptor.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/split.hpp"
+#include "base/system_error.hpp"
 #include "emulate/process_tree.hpp"
 #include "emulate/rank_watch.hpp"
 #include "runtime/stop_signals.hpp"
@@ -211,7 +212,7 @@ class StopsBlocked {
   stops.unblock();
   if (output >= 0) ::dup2(output, STDOUT_FILENO);
   ::execvpe(words[0], words, environment);
-  ::dprintf(2, "weft: cannot run '%s': %s\n", words[0], std::strerror(errno));
+  ::dprintf(2, "weft: %s\n", system_error("run", words[0], errno).message.c_str());
   ::_exit(127);
 }
 

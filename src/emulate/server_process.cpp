@@ -13,9 +13,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/split.hpp"
+#include "base/system_error.hpp"
 #include "emulate/verdict.hpp"
 
 namespace weft::emulate {
@@ -45,7 +45,7 @@ constexpr int kCannotRun = 127;
     }
   }
   ::execvp(words[0], words);
-  ::dprintf(2, "weft: cannot run '%s': %s\n", words[0], std::strerror(errno));
+  ::dprintf(2, "weft: %s\n", system_error("run", words[0], errno).message.c_str());
   ::_exit(kCannotRun);
 }
 

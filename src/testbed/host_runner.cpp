@@ -23,6 +23,7 @@
 #include "base/descriptor.hpp"
 #include "base/number_text.hpp"
 #include "base/split.hpp"
+#include "base/system_error.hpp"
 #include "testbed/clock.hpp"
 #include "testbed/line_forwarder.hpp"
 
@@ -154,7 +155,7 @@ void Runner::become(const Process& process, int output, int errors, char* const*
   if (entered.ok()) {
     ::sigprocmask(SIG_SETMASK, &signals_.before(), nullptr);
     ::execvpe(arguments[0], arguments, environment);
-    ::dprintf(2, "weft: cannot run '%s': %s\n", arguments[0], std::strerror(errno));
+    ::dprintf(2, "weft: %s\n", system_error("run", arguments[0], errno).message.c_str());
   } else {
     ::dprintf(2, "weft: %s\n", entered.error().message.c_str());
   }

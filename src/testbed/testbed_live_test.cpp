@@ -510,7 +510,9 @@ TEST_F(TestbedLive, run_returns_the_first_failure_and_names_a_program_that_is_no
   EXPECT_EQ(ran(2, {"sh", "-c", "exit {host}"}).result.exit_code, 1);
   const Ran r = ran(1, {"no-such-program"});
   EXPECT_EQ(r.result.exit_code, 127);
-  EXPECT_NE(r.text.find("cannot run 'no-such-program'"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("cannot run 'no-such-program': No such file or directory; name a program"),
+            std::string::npos)
+      << r.text;
 }
 
 TEST_F(TestbedLive, run_ends_what_does_not_end_by_itself) {
