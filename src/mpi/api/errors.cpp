@@ -172,6 +172,9 @@ int MPI_Add_error_class(int* error_class) {
 
 int MPI_Add_error_code(int error_class, int* error) {
   const Call call{"MPI_Add_error_code"};
+  if (error_class == MPI_SUCCESS) {
+    return call.fail(&library().world, MPI_ERR_ARG, "MPI_SUCCESS is no class of errors; name one");
+  }
   AddedError& added = add_error();
   added.error_class = error_class;
   *error = code_of(added);

@@ -65,6 +65,7 @@ refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] is in all[a-z]*, .*; 
 refused view-negative "MPI_File_set_view: displacements of a view's datatypes are not negative"
 refused view-back "MPI_File_set_view: displacements of a view's datatypes never decrease"
 refused view-twice "MPI_File_set_view: in a file that is open for writing, parts of a view's datatypes do not overlap"
+refused code-of-success "MPI_Add_error_code: MPI_SUCCESS is no class of errors"
 refused abort "MPI_Abort with code 256"
 grep -q 'ended with code 1$' "$dir/out" || fail "an abort is told as '$(cat "$dir/out")'"
 refused join "MPI_Comm_join: the socket [0-9]* broke"

@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   access_window(what, rank);
   if (argc > 3) collective(what, atoi(argv[2 + rank]));
+  if (is(what, "code-of-success")) MPI_Add_error_code(MPI_SUCCESS, &value);
   if (is(what, "view-negative")) see_file(-2, 0, MPI_MODE_RDONLY);
   if (is(what, "view-back")) see_file(4, 0, MPI_MODE_RDONLY);
   if (is(what, "view-twice")) see_file(0, 1, MPI_MODE_RDONLY);
