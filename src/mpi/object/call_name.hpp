@@ -31,16 +31,17 @@ class CallName {
   std::uint64_t with(std::uint64_t length) const { return bits_ | length; }
 
   bool fits(CallName other) const { return bits_ == other.bits_ || bits_ == 0 || other.bits_ == 0; }
-  /// Roots and numbers are modulo 2^20.
-  std::string text() const {
+  /// The root is modulo 2^20, and so is the number, of which the one nearest to `near` is meant.
+  std::string text(std::uint32_t near) const {
     const auto operation = static_cast<collective::Operation>((bits_ >> 16 & 0xff) - 1);
     const auto has_root = operation == collective::Operation::broadcast ||
                           operation == collective::Operation::reduce ||
                           operation == collective::Operation::gather ||
                           operation == collective::Operation::scatter;
-    return fmt::format("{}{}, collective call {} of this communicator", name_of(operation),
+    const auto behind = static_cast<std::int64_t>((near - (bits_ >> 44) + most / 2) & most);
+    return fmt::format("{}{} of this communicator, collective call {} there", name_of(operation),
                        has_root ? fmt::format(" with root {}", bits_ >> 24 & most) : "",
-                       bits_ >> 44);
+                       std::int64_t{near} + static_cast<std::int64_t>(most / 2) - behind);
   }
 
  private:

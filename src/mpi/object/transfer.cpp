@@ -216,11 +216,12 @@ void Transfer::refuse_count(NodeId sender, std::uint64_t came, std::uint64_t exp
                   sender.value(), came, expected));
 }
 
-void Transfer::refuse_call(NodeId sender, CallName theirs, CallName own) {
+void Transfer::refuse_call(const Lane& lane, CallName theirs, CallName own) {
+  const std::uint32_t calls = lanes_of(lane.group())->calls;
   disagree(
-      fmt::format("rank {} is in {}; this rank is in {}: call the same operations with the "
-                  "same root everywhere, in the same order",
-                  sender.value(), theirs.text(), own.text()));
+      fmt::format("rank {} of the job is in {}; this rank is in {}: call the same operations with "
+                  "the same root everywhere, in the same order",
+                  lane.sender().value(), theirs.text(calls), own.text(calls)));
 }
 
 void Transfer::take_short(Lane& lane, std::uint32_t place, CallName call,
@@ -237,7 +238,7 @@ void Transfer::take_short(Lane& lane, std::uint32_t place, CallName call,
   }
   const Lane::Wanted wanted = lane.wanted.front();
   lane.wanted.pop_front();
-  if (!wanted.call.fits(call)) return refuse_call(lane.sender(), call, wanted.call);
+  if (!wanted.call.fits(call)) return refuse_call(lane, call, wanted.call);
   if (content.size() != wanted.into.size() || place != wanted.place) {
     return refuse_count(lane.sender(), content.size(), wanted.into.size());
   }

@@ -270,7 +270,7 @@ class Transfer final : private message::EarlyWatch {
   void arrive(Lane& lane, std::span<const std::byte> all);
   void refuse(const Lane& lane, std::size_t bytes);
   void refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected);
-  void refuse_call(NodeId sender, CallName theirs, CallName own);
+  void refuse_call(const Lane& lane, CallName theirs, CallName own);
   void disagree(std::string why);
   void on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) override;
   Lanes* lanes_of(const Group& group) {

@@ -280,23 +280,33 @@ TEST(transfer, short_messages_of_two_different_collective_calls_are_an_error_tha
   };
   const std::string end =
       ": call the same operations with the same root everywhere, in the same order";
+  const std::string first =
+      "rank 0 of the job is in broadcast with root 0 of this communicator, collective call 1 "
+      "there; ";
   for (const bool expected : {false, true}) {
     EXPECT_EQ(failure_of(broadcast, broadcast, expected), "");
     EXPECT_EQ(failure_of(broadcast, nameless, expected), "");
     EXPECT_EQ(failure_of(nameless, broadcast, expected), "");
-    EXPECT_EQ(failure_of(broadcast, call(Operation::broadcast, 1), expected),
-              "rank 0 is in broadcast with root 0, collective call 1 of this communicator; this "
-              "rank is in broadcast with root 1, collective call 1 of this communicator" +
-                  end);
-    EXPECT_EQ(failure_of(broadcast, call(Operation::allreduce, 0), expected),
-              "rank 0 is in broadcast with root 0, collective call 1 of this communicator; this "
-              "rank is in allreduce, collective call 1 of this communicator" +
-                  end);
-    EXPECT_EQ(failure_of(broadcast, call(Operation::broadcast, 0, 1), expected),
-              "rank 0 is in broadcast with root 0, collective call 1 of this communicator; this "
-              "rank is in broadcast with root 0, collective call 2 of this communicator" +
-                  end);
+    EXPECT_EQ(
+        failure_of(broadcast, call(Operation::broadcast, 1), expected),
+        first +
+            "this rank is in broadcast with root 1 of this communicator, collective call 1 there" +
+            end);
+    EXPECT_EQ(
+        failure_of(broadcast, call(Operation::allreduce, 0), expected),
+        first + "this rank is in allreduce of this communicator, collective call 1 there" + end);
+    EXPECT_EQ(
+        failure_of(broadcast, call(Operation::broadcast, 0, 1), expected),
+        first +
+            "this rank is in broadcast with root 0 of this communicator, collective call 2 there" +
+            end);
   }
+  // Names have 20 bits for the number, and users see all of it.
+  constexpr int many = (1 << 20) + 4;
+  const std::string late =
+      failure_of(call(Operation::barrier, 0, many - 1), call(Operation::barrier, 0, many), true);
+  EXPECT_NE(late.find(fmt::format("call {} there; ", many)), std::string::npos) << late;
+  EXPECT_NE(late.find(fmt::format("call {} there: ", many + 1)), std::string::npos) << late;
 }
 
 /// Sends and receives a message of a collective operation as plans do: by its size.

@@ -60,8 +60,8 @@ done
 refused "mixed 0 100000" "rank 0: MPI_Allreduce: rank 1 sent 0 bytes in a collective operation in which this rank expects 400000; use"
 # Others whose messages have the same size: both calls are named.
 others="call the same operations with the same root everywhere, in the same order"
-refused "roots 0 1" "rank [01]: MPI_Barrier: rank [01] is in broadcast with root [01], collective call [0-9]* of this communicator; this rank is in barrier, collective call [0-9]* of this communicator: $others"
-refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] is in all[a-z]*, .*; this rank is in all[a-z]*, .*: $others"
+refused "roots 0 1" "rank [01]: MPI_Barrier: rank [01] of the job is in broadcast with root [01] of this communicator, collective call [0-9]* there; this rank is in barrier of this communicator, collective call [0-9]* there: $others"
+refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] of the job is in all[a-z]* of .*; this rank is in all[a-z]* of .*: $others"
 refused view-negative "MPI_File_set_view: displacements of a view's datatypes are not negative"
 refused view-back "MPI_File_set_view: displacements of a view's datatypes never decrease"
 refused view-twice "MPI_File_set_view: in a file that is open for writing, parts of a view's datatypes do not overlap"
