@@ -220,7 +220,7 @@ void Messenger::look_for_peer(Instant now, Operation of) {
 
 /// As an error, since programs show no less: a process that computes looks like one that hangs.
 void Messenger::say_silent(NodeId peer, std::span<const Operation> operations) {
-  if (std::exchange(has_said_silent_, true)) return;
+  if (!silent_.insert(peer).second) return;
   std::string what = "for its messages";
   for (const Operation operation : operations) {
     const auto* const state = is_ready(operation) ? nullptr : machine_.find(operation);

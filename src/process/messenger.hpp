@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -147,7 +148,7 @@ class Messenger final : private MessageHistory {
   Result<void> turn_until(Finished&& finished, std::span<const Operation> operations = {});
   bool missed();
   void look_for_peer(Instant now, Operation of);
-  /// Says once that a process lives and answers nothing, and what this one waits for.
+  /// Says once of each such process that it lives and answers nothing, and what this one waits for.
   void say_silent(NodeId peer, std::span<const Operation> operations);
   void look_for_whole_outbox(NodeId to, std::size_t size);
   /// Says once that this process stands still for want of room in the outbox.
@@ -178,7 +179,7 @@ class Messenger final : private MessageHistory {
   std::uint64_t refusals_ = 0;
   std::optional<Instant> full_since_;  // messages wait for room in the outbox
   bool has_said_full_ = false;
-  bool has_said_silent_ = false;
+  std::set<NodeId> silent_;       // peers, of which it has said so
   std::optional<Error> failure_;  // of the job: nothing works any more
 };
 

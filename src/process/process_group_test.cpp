@@ -418,18 +418,21 @@ TEST(messenger, waits_for_a_process_that_lives_and_has_yet_to_answer) {
   FullFabric fabric(std::move(hub.open(NodeId(0), Incarnation(1))).value());
   WatchingWaiter waiter;
   Messenger messenger(fabric, waiter,
-                      {.self = NodeId(0), .nodes = 2, .give_up_after = Duration::seconds(1)});
-  const auto world = ProcessGroup::world(messenger, 2);
+                      {.self = NodeId(0), .nodes = 3, .give_up_after = Duration::seconds(1)});
+  const auto world = ProcessGroup::world(messenger, 3);
   const Operation receives = world->start_receive(Rank(1), Tag(7), {});
+  const Operation second = world->start_receive(Rank(2), Tag(7), {});
   fabric.silent = true;
   testing::internal::CaptureStdout();  // of the log
   EXPECT_FALSE(ends_when_polled(*world, receives));
+  EXPECT_FALSE(ends_when_polled(*world, second));
   const std::string log = testing::internal::GetCapturedStdout();
   const std::string line =
       "rank 1 lives, and has answered nothing for 1 s since it started: it computes, or is "
       "stopped; rank 0 goes on waiting while receiving from rank 1 (tag 7, message 0)";
   EXPECT_THAT(log, HasSubstr(line));
   EXPECT_EQ(log.find(line), log.rfind(line)) << "more than once";
+  EXPECT_THAT(log, HasSubstr("rank 2 lives, and has answered nothing"));
   fabric.silent = false;
   EXPECT_TRUE(ends_when_polled(*world, receives));
 }
