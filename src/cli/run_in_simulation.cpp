@@ -257,7 +257,8 @@ void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& opt
                        Outcome& outcome) {
   if (auto good = refuse_real_options(launch); !good) return report_error(good.error(), outcome);
   // Every process would say the same of it.
-  const auto scenario = sim::read_scenario(launch.fabric.substr(std::string_view("sim:").size()));
+  const auto scenario =
+      sim::read_fabric_scenario(launch.fabric.substr(std::string_view("sim:").size()));
   if (!scenario) {
     return report_error(
         {scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)}, outcome);

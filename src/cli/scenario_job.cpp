@@ -55,7 +55,7 @@ void apply_scenario(CLI::App& command, const sim::Scenario& scenario, const sim:
 
 Result<void> resolve(CLI::App& command, StreamSettings& settings) {
   if (const auto path = scenario_path(settings.stream)) {
-    auto scenario = sim::read_scenario(*path, settings.local.scenario_settings);
+    auto scenario = sim::read_fabric_scenario(*path, settings.local.scenario_settings);
     if (!scenario) {
       return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
     }

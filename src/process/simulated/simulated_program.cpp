@@ -130,7 +130,7 @@ Result<int> run_lives(JobInvitation invitation, LifeMaker make_life) {
   const JobDescription& job = invitation.job;
   const char* level = std::getenv("WEFT_LOG");
   set_up_log(level != nullptr ? level : "error", "simulation");
-  auto scenario = sim::read_scenario(job.fabric.substr(simulation_prefix.size()));
+  auto scenario = sim::read_fabric_scenario(job.fabric.substr(simulation_prefix.size()));
   if (!scenario) return std::move(scenario).error();
   if (job.seed) scenario->seed = *job.seed;
   if (!job.faults) {

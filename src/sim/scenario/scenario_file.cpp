@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -545,6 +546,20 @@ Result<Scenario> read_scenario(const std::string& path, std::span<const std::str
   const auto text = read_text_file(path, largest_file);
   if (!text) return Error{text.error().code, "scenario: " + text.error().message};
   return parse_scenario(*text, path, settings);
+}
+
+Result<Scenario> read_fabric_scenario(const std::string& path,
+                                      std::span<const std::string> settings) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  // Reading one that is missing, or a directory, says so.
+  if (std::filesystem::is_other(status)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("scenario: '{}' is no regular file, and a fabric's scenario is read "
+                             "more than once; write it to one, and name that",
+                             path)};
+  }
+  return read_scenario(path, settings);
 }
 
 }  // namespace weft::sim

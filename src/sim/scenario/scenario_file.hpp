@@ -21,6 +21,10 @@ namespace weft::sim {
 /// sections and a TOML value; a value that is not TOML is text. A list is replaced as a whole. An
 /// error in a setting begins with "--set KEY=VALUE: ".
 Result<Scenario> read_scenario(const std::string& path, std::span<const std::string> settings = {});
+/// The same of --fabric sim:PATH, which several processes and steps read. A pipe is refused: only
+/// the first could.
+Result<Scenario> read_fabric_scenario(const std::string& path,
+                                      std::span<const std::string> settings = {});
 /// The same from memory; `file` is for messages, and for the directory of files that it names.
 Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
                                 std::span<const std::string> settings = {});

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
 
 namespace weft::sim {
 namespace {
@@ -444,6 +448,19 @@ TEST(scenario_file, a_missing_file_is_named) {
   EXPECT_THAT(s.error().message, HasSubstr("/no/such.toml"));
   EXPECT_THAT(read_scenario("/").error().message,
               HasSubstr("cannot read '/': Is a directory; name a file"));
+}
+
+TEST(scenario_file, of_a_fabric_is_no_pipe_since_several_read_it) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const std::string text = "network.topology = \"star:4\"\n";
+  ASSERT_EQ(::write(ends[1], text.data(), text.size()), std::ssize(text));
+  ::close(ends[1]);
+  const std::string path = "/dev/fd/" + std::to_string(ends[0]);
+  EXPECT_THAT(read_fabric_scenario(path).error().message,
+              HasSubstr("'" + path + "' is no regular file, and a fabric's scenario is read more"));
+  EXPECT_TRUE(read_scenario(path).ok());
+  ::close(ends[0]);
 }
 
 TEST(scenario_file, reads_reliable_connections_and_refuses_what_adapters_cannot) {

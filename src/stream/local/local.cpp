@@ -212,7 +212,7 @@ Result<JobReport> run_simulation(const StreamOptions& options, const LocalOption
                                  const NodeFactory& factory, Mishaps mishaps,
                                  sim::NetworkRecording* network) {
   auto scenario =
-      sim::read_scenario(options.fabric.substr(simulated.size()), local.scenario_settings);
+      sim::read_fabric_scenario(options.fabric.substr(simulated.size()), local.scenario_settings);
   if (!scenario) {
     return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
   }
