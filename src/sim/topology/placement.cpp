@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <sstream>
 #include <unordered_map>
@@ -14,6 +15,8 @@
 
 namespace weft::sim {
 namespace {
+
+constexpr std::uint64_t largest_file = 64u << 20;
 
 using Hosts = std::vector<std::uint32_t>;
 
@@ -62,7 +65,7 @@ std::string_view content(std::string_view line) {
 
 Result<Hosts> hosts_from_file(const std::string& path, const Topology& topology,
                               std::span<const std::uint32_t> free, std::uint32_t count) {
-  const auto text = read_text_file(path);
+  const auto text = read_text_file(path, largest_file);
   if (!text) return Error{text.error().code, "placement: " + text.error().message};
   std::istringstream in(*text);
   std::unordered_map<std::string, std::uint32_t> by_label;

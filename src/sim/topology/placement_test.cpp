@@ -82,6 +82,13 @@ TEST(placement, refuses_a_file_with_an_unknown_host_one_twice_or_too_few) {
   }
 }
 
+TEST(placement, refuses_a_file_of_more_than_64_mib) {
+  const File file("");
+  std::filesystem::resize_file(file.path(), 65u << 20);
+  EXPECT_THAT(place(*parse_placement("file:" + file.path()), tree(), 2).error().message,
+              HasSubstr("'" + file.path() + "' has more than 64 MiB"));
+}
+
 TEST(placement, refuses_more_processes_than_hosts_and_unknown_words) {
   EXPECT_THAT(place({}, tree(), 11).error().message,
               HasSubstr("11 processes are more than the 10"));

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::uint64_t smallest = sizeof(PatternHeader);
 constexpr std::uint64_t largest = std::uint64_t{1} << 30;
+constexpr std::uint64_t largest_file = 64u << 20;
 constexpr std::size_t most_file_sizes = 1'000'000;
 
 enum class Sizes { constant, uniform, poisson, file };
@@ -107,7 +108,7 @@ class PatternFeed final : public MicrosliceFeed {
 
 /// One size per line, units as on the command line; '#' starts a comment.
 Result<std::vector<std::uint64_t>> read_sizes(const std::string& path) {
-  const auto text = read_text_file(path);
+  const auto text = read_text_file(path, largest_file);
   if (!text) {
     return Error{text.error().code, fmt::format("{}; sizes is constant, uniform, poisson or a file",
                                                 text.error().message)};

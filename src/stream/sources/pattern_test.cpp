@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -150,6 +151,10 @@ TEST(pattern_source, takes_sizes_from_a_file) {
   std::ofstream(directory / "bad") << "1KiB\nlarge\n";
   EXPECT_THAT(collect("pattern:?sizes=" + directory / "bad", {}).error().message,
               HasSubstr("bad:2: 'large' must be a size"));
+  std::ofstream(directory / "long").close();
+  std::filesystem::resize_file(directory / "long", 65u << 20);
+  EXPECT_THAT(collect("pattern:?sizes=" + directory / "long", {}).error().message,
+              HasSubstr("long' has more than 64 MiB"));
   EXPECT_THAT(collect("pattern:?sizes=unifrom", {}).error().message,
               HasSubstr("sizes is constant, uniform, poisson or a file"));
 }

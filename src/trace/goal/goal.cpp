@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <new>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -325,7 +326,7 @@ Result<GoalTrace> parse_goal(std::string_view text, const std::string& file) {
   return Parser(text, file).parse();
 }
 
-Result<GoalTrace> read_goal(const std::string& path) {
+Result<GoalTrace> read_goal(const std::string& path) try {
   const auto text = read_text_file(path);
   if (!text) {
     return Error{text.error().code, text.error().message +
@@ -333,6 +334,12 @@ Result<GoalTrace> read_goal(const std::string& path) {
                                         "which ends with .otf2"};
   }
   return parse_goal(*text, path);
+} catch (const std::bad_alloc&) {
+  // It may be as large as memory allows.
+  return Error{ErrorCode::exhausted,
+               fmt::format("'{}' does not fit in the memory that is left; use a smaller trace, or "
+                           "raise the limit (ulimit -v)",
+                           path)};
 }
 
 }  // namespace weft::trace

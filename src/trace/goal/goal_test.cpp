@@ -2,6 +2,13 @@
 #include "trace/goal/goal.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace weft::trace {
 namespace {
@@ -109,6 +116,25 @@ TEST(goal, refuses_a_directory_and_says_what_to_name) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_NE(refused.error().message.find("ends with .otf2"), std::string::npos);
+}
+
+TEST(goal, larger_than_memory_is_an_error_that_names_it) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have no limit of memory";
+#endif
+  const std::string path = testing::TempDir() + "larger_than_memory.goal";
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // takes no room on the disk
+  const auto read_with_little = [&] {
+    const rlimit little{.rlim_cur = 128u << 20, .rlim_max = 128u << 20};
+    ::setrlimit(RLIMIT_AS, &little);
+    const auto refused = read_goal(path);
+    if (!refused) std::fputs(refused.error().message.c_str(), stderr);
+    std::_Exit(refused ? 0 : 1);
+  };
+  EXPECT_EXIT(read_with_little(), testing::ExitedWithCode(1),
+              "larger_than_memory.goal' does not fit in the memory that is left; use");
+  std::filesystem::remove(path);
 }
 
 }  // namespace
