@@ -136,21 +136,30 @@ Result<std::uint64_t> end_stream(int descriptor, const std::string& path, const 
 /// The name that the writer of PATH.part-WRITER would have given it; empty if it is none.
 std::string name_of_unfinished(const std::string& unfinished) {
   const std::size_t at = unfinished.rfind(FileOutput::unfinished_infix);
-  if (at == std::string::npos || unfinished.find('/', at) != std::string::npos) return {};
-  return unfinished.substr(0, at);
+  if (at == std::string::npos) return {};
+  const std::string_view writer =
+      std::string_view(unfinished).substr(at + FileOutput::unfinished_infix.size());
+  // A process, and perhaps a number of its run.
+  const bool is_writer = !writer.empty() && writer.front() != '-' &&
+                         writer.find_first_not_of("0123456789-") == std::string_view::npos;
+  return is_writer ? unfinished.substr(0, at) : std::string();
 }
 
 /// The unfinished archives that would get the name `path`, sorted.
-std::vector<std::string> unfinished_of(const std::string& path) {
+Result<std::vector<std::string>> unfinished_of(const std::string& path) {
   const std::filesystem::path place(path);
-  const std::string begin = place.filename().string() + std::string(FileOutput::unfinished_infix);
   std::vector<std::string> found;
   std::error_code error;
   const auto folder = place.has_parent_path() ? place.parent_path() : std::filesystem::path(".");
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with(begin)) found.push_back(place.parent_path() / name);
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    std::error_code gone;
+    if (name_of_unfinished(name) == place.filename() && entry->is_regular_file(gone)) {
+      found.push_back(place.parent_path() / name);
+    }
   }
+  if (error) return system_error("list", folder.string(), error.value());
   std::ranges::sort(found);
   return found;
 }
@@ -158,9 +167,10 @@ std::vector<std::string> unfinished_of(const std::string& path) {
 /// The unfinished archive that a user means by `name`.
 Result<std::string> unfinished_by_name(const std::string& name) {
   if (!name_of_unfinished(name).empty()) return name;
-  const std::vector<std::string> found = unfinished_of(name);
-  if (found.size() == 1) return found.front();
-  if (found.empty()) {
+  const auto found = unfinished_of(name);
+  if (!found) return found.error();
+  if (found->size() == 1) return found->front();
+  if (found->empty()) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("'{}' is no unfinished file, NAME.part-PID, and none is beside it; "
                              "weft archive check tells what is wrong with another one",
@@ -168,7 +178,26 @@ Result<std::string> unfinished_by_name(const std::string& name) {
   }
   return Error{ErrorCode::invalid_argument,
                fmt::format("'{}' has several unfinished files: name one of {}", name,
-                           fmt::join(found, ", "))};
+                           fmt::join(*found, ", "))};
+}
+
+/// Whether there is anything to recover. Opening a pipe would wait for its writer.
+Result<void> check_unfinished(const std::string& unfinished) {
+  std::error_code error;
+  const auto status = std::filesystem::status(unfinished, error);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("'{}' is no regular file; name an unfinished archive", unfinished)};
+  }
+  if (is_being_written(unfinished)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("cannot recover '{}': a process is still writing it; wait for its end",
+                             unfinished)};
+  }
+  if (std::filesystem::is_empty(unfinished, error) && !error) {
+    return Error{ErrorCode::corrupt, fmt::format("'{}' is empty; remove it", unfinished)};
+  }
+  return {};
 }
 
 /// A file is renamed within a file system only.
@@ -222,10 +251,10 @@ std::string hint_at_recovery(const std::string& path) {
     if (!has_an_end(path)) return {};
     return fmt::format("; it is unfinished: weft archive recover {} completes it", path);
   }
-  const std::vector<std::string> found = unfinished_of(path);
-  if (found.empty()) return {};
+  const auto found = unfinished_of(path);
+  if (!found || found->empty()) return {};
   return fmt::format("; unfinished is {}, which weft archive recover completes",
-                     fmt::join(found, ", "));
+                     fmt::join(*found, ", "));
 }
 
 Result<RecoveredArchive> recover_archive(const std::string& name, const std::string& out,
@@ -233,11 +262,7 @@ Result<RecoveredArchive> recover_archive(const std::string& name, const std::str
   const auto found = unfinished_by_name(name);
   if (!found) return found.error();
   const std::string& unfinished = *found;
-  if (is_being_written(unfinished)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("cannot recover '{}': a process is still writing it; wait for its end",
-                             unfinished)};
-  }
+  if (auto good = check_unfinished(unfinished); !good) return std::move(good).error();
   RecoveredArchive archive{.path = name_of_unfinished(unfinished)};
   if (!out.empty()) archive.path = out;
   if (is_elsewhere(archive.path, unfinished)) {

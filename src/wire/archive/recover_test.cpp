@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/archive/recover.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -88,7 +91,8 @@ TEST_P(Unfinished, archive_with_items_of_many_blocks_keeps_the_whole_ones) {
 }
 
 TEST_P(Unfinished, archive_without_a_whole_item_stays_as_it_is) {
-  write({});
+  write({10});
+  std::filesystem::resize_file(file_, ends_[0] - 1);
   const auto recovered = recover_archive(file_, "", Existing::refuse);
   ASSERT_FALSE(recovered);
   EXPECT_EQ(recovered.error().code, ErrorCode::corrupt);
@@ -195,6 +199,32 @@ TEST(recover, refuses_a_file_that_has_not_the_name_of_an_unfinished_one) {
   EXPECT_THAT(refused.error().message, HasSubstr("NAME.part-PID"));
   EXPECT_FALSE(recover_archive(directory / "some.tsa", directory / "other.tsa", Existing::refuse));
   EXPECT_THAT(directory.names(), ElementsAre("some.tsa"));
+}
+
+TEST(recover, takes_regular_files_with_the_number_of_a_process_alone) {
+  const TestDirectory directory;
+  const std::string name = directory / "x.msa";
+  const auto refusal = [](const std::string& file) {
+    return recover_archive(file, "", Existing::refuse).error().message;
+  };
+  write_whole(name + ".part-old", {});
+  std::filesystem::create_directory(name + ".part-1");
+  ASSERT_EQ(::mkfifo((name + ".part-2").c_str(), 0600), 0);
+  const int writer = ::open((name + ".part-2").c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_THAT(refusal(name), HasSubstr("none is beside it"));
+  EXPECT_EQ(hint_at_recovery(name), "");
+  EXPECT_THAT(refusal(name + ".part-old"), HasSubstr("is no unfinished file, NAME.part-PID"));
+  EXPECT_THAT(refusal(name + ".part-1"), HasSubstr(".part-1' is no regular file"));
+  EXPECT_THAT(refusal(name + ".part-2"), HasSubstr(".part-2' is no regular file"));
+  EXPECT_THAT(refusal(name + ".part-old/y.msa"), HasSubstr("x.msa.part-old': Not a directory"));
+  ::close(writer);
+}
+
+TEST(recover, says_that_an_empty_file_can_go) {
+  const TestDirectory directory;
+  write_whole(directory / "x.msa.part-3-2", {});
+  EXPECT_THAT(recover_archive(directory / "x.msa", "", Existing::refuse).error().message,
+              HasSubstr("x.msa.part-3-2' is empty; remove it"));
 }
 
 INSTANTIATE_TEST_SUITE_P(archive, Unfinished,
