@@ -172,7 +172,7 @@ if [[ -w /dev/full ]]; then
   code=0
   "$weft" run -n 2 --restart on-failure -- "$programs"/mpi_exchange 2 >/dev/full 2>"$dir/err" || code=$?
   ((code == 3)) || fail "with a full disk it ends with $code: $(cat "$dir/err")"
-  grep -q 'cannot write 'standard output': No space left on device' "$dir/err" ||
+  grep -q 'standard output: cannot write: No space left on device; send it elsewhere' "$dir/err" ||
     fail "with a full disk it says '$(cat "$dir/err")'"
 fi
 
