@@ -127,7 +127,7 @@ const tests = {
     fs.mkdirSync(home, { recursive: true });
     fs.writeFileSync(record, '{"version": 5}');
     const ended = spawnSync(weft, ['report', home], { encoding: 'utf8' });
-    assert.equal(ended.status, 2);
+    assert.equal(ended.status, 1);
     assert.match(ended.stderr, /^weft: .*network\.json: .*"version" is not text.*\n$/);
   },
 };
