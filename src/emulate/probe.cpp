@@ -9,6 +9,8 @@
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
 #include "emulate/command.hpp"
+#include "emulate/verdict.hpp"
+#include "runtime/stop_signals.hpp"
 
 namespace weft::emulate {
 namespace {
@@ -50,6 +52,8 @@ Result<Probe> find_probe(const std::string& mpi) {
 
 Result<std::map<std::string, double>> run_probe(const Probe& probe, const ProbeRun& how,
                                                 const std::vector<std::string>& arguments) {
+  // A launcher that gets the signal while it starts may not end.
+  if (StopSignals::number() != 0) return stopped();
   EmulationRequest request = how.request;
   request.command = probe.launcher;
   request.command.push_back(probe.program);
