@@ -9,15 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
-
-// GCC says so by a macro, Clang by a feature.
-#if defined(__SANITIZE_ADDRESS__)
-#define WEFT_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_ADDRESS_SANITIZER
-#endif
-#endif
+#include "base/sanitizer.hpp"
 
 #if defined(WEFT_ADDRESS_SANITIZER)
 #include <sanitizer/common_interface_defs.h>

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "base/sanitizer.hpp"
+
 namespace weft::trace {
 namespace {
 
@@ -119,7 +121,7 @@ TEST(goal, refuses_a_directory_and_says_what_to_name) {
 }
 
 TEST(goal, larger_than_memory_is_an_error_that_names_it) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(WEFT_ADDRESS_SANITIZER) || defined(WEFT_THREAD_SANITIZER)
   GTEST_SKIP() << "sanitizers have no limit of memory";
 #endif
   const std::string path = testing::TempDir() + "larger_than_memory.goal";

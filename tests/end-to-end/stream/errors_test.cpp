@@ -232,20 +232,22 @@ TEST(stream_errors, full_disk_keeps_the_timeslices_that_are_whole) {
   }
 }
 
-TEST(stream_errors, full_disk_names_the_archive_of_each_node) {
+TEST(stream_errors, full_disk_names_the_archive_of_the_node_that_met_it) {
   ScratchDirectory directory;
   const std::string disk = directory / "disk";
   std::filesystem::create_directory(disk);
   if (run_on_small_disk(disk, "true") != 0) GTEST_SKIP() << "no mount namespaces here";
   const std::string script = fmt::format(
       "{} stream local --inputs 2 --computes 2 --sink \"tsa:run_%n.tsa\" --no-limit --json "
-      "2> {}/errors; code=$?; {} archive check run_0.tsa run_1.tsa || exit 9; exit $code",
+      "2> {}/errors; code=$?; {} archive check *.tsa || exit 9; exit $code",
       program(), directory.path(), program());
   EXPECT_EQ(run_on_small_disk(disk, script), system_refused);
+  // The node that meets the full disk first ends the job; the other may have no timeslice then.
   const std::string errors = read_file(directory / "errors");
-  for (const char* name : {"run_0.tsa", "run_1.tsa"}) {
-    EXPECT_NE(errors.find(name), std::string::npos) << errors;
-  }
+  EXPECT_TRUE(errors.find("'run_0.tsa'") != std::string::npos ||
+              errors.find("'run_1.tsa'") != std::string::npos)
+      << errors;
+  EXPECT_EQ(errors.find("%n"), std::string::npos) << errors;
 }
 
 TEST(stream_errors, metrics_port_in_use_is_named) {
