@@ -15,31 +15,26 @@ more than a third of the bandwidth of the size before. Code 1 when something doe
 
 Measure on a machine that has nothing else to do.
 """
-import argparse
 import json
 import os
 import pathlib
-import shutil
-import statistics
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import contest  # noqa: E402
 import report  # noqa: E402
 
-OPENMPI = ["mpirun.openmpi", "-n", "2", "--mca", "pml", "ob1", "--mca", "btl"]
-# Open MPI asks root whether it means it.
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+OPENMPI = ["mpirun.openmpi", "-n", "2"]
 # name: (command, environment)
 CONTESTANTS = {
     "tcp": (["{build}/weft", "run", "-n", "2", "--fabric", "tcp", "--",
              "{build}/bench_message_pingpong"], {}),
-    "openmpi-tcp": ([*OPENMPI, "tcp,self", "--mca", "btl_tcp_if_include", "lo",
-                     "{build}/mpi_pingpong_openmpi"], AS_ROOT),
-    "mpich-tcp": (["mpirun.mpich", "-n", "2", "{build}/mpi_pingpong_mpich"],
-                  {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}),
+    "openmpi-tcp": ([*OPENMPI, *contest.OPENMPI_TCP, "{build}/mpi_pingpong_openmpi"],
+                    contest.AS_ROOT),
+    "mpich-tcp": (["mpirun.mpich", "-n", "2", "{build}/mpi_pingpong_mpich"], contest.MPICH_TCP),
     "auto": (["{build}/weft", "run", "-n", "2", "--", "{build}/bench_message_pingpong"], {}),
-    "openmpi-shm": ([*OPENMPI, "vader,self", "{build}/mpi_pingpong_openmpi"], AS_ROOT),
+    "openmpi-shm": ([*OPENMPI, *contest.OPENMPI_SHM, "{build}/mpi_pingpong_openmpi"],
+                    contest.AS_ROOT),
     "mpich": (["mpirun.mpich", "-n", "2", "{build}/mpi_pingpong_mpich"], {}),
 }
 GROUPS = [("over TCP", "tcp", ["openmpi-tcp", "mpich-tcp"], 1.0),
@@ -51,17 +46,12 @@ def measure(name, size, build):
     """Microseconds one way, and GB/s."""
     words, environment = CONTESTANTS[name]
     command = [word.format(build=build) for word in words] + [str(size)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300,
-                          env={**os.environ, **environment}, start_new_session=True)
-    fields = done.stdout.split()
-    if done.returncode != 0 or len(fields) != 3:
-        sys.exit(f"run.py: {' '.join(command)}: code {done.returncode}: "
-                 f"{(done.stderr or done.stdout).strip()[-300:]}")
-    return float(fields[1]), float(fields[2])
 
+    def figures(output):
+        fields = output.split()
+        return (float(fields[1]), float(fields[2])) if len(fields) == 3 else None
 
-def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return contest.measure(command, environment, 300, figures)
 
 
 def run(sizes, names, repeat, build):
@@ -71,15 +61,14 @@ def run(sizes, names, repeat, build):
     sizes and not all values of one.
     """
     seen = {(name, size): [] for name in names for size in sizes}
-    for turn in range(repeat):
-        first = turn % len(names)
+    for turn, in_turn in enumerate(contest.turns(names, repeat), 1):
         for size in sizes:
-            print(f"turn {turn + 1} of {repeat}: {size} bytes", file=sys.stderr, flush=True)
-            for name in names[first:] + names[:first]:
+            print(f"turn {turn} of {repeat}: {size} bytes", file=sys.stderr, flush=True)
+            for name in in_turn:
                 seen[name, size].append(measure(name, size, build))
     return {name: [{"bytes": size,
-                    "latency_us": spread([latency for latency, _ in seen[name, size]]),
-                    "bandwidth_gbs": spread([rate for _, rate in seen[name, size]])}
+                    "latency_us": contest.spread([latency for latency, _ in seen[name, size]]),
+                    "bandwidth_gbs": contest.spread([rate for _, rate in seen[name, size]])}
                    for size in sizes]
             for name in names}
 
@@ -133,36 +122,25 @@ def no_cliff(results, where, ours, theirs):
 
 def print_table(results):
     names = list(results)
-    print("| bytes | " + " | ".join(f"{name}, µs" for name in names) + " | "
-          + " | ".join(f"{name}, GB/s" for name in names) + " |")
-    print("|" + "---|" * (1 + 2 * len(names)))
+    contest.print_head("bytes", *(f"{name}, µs" for name in names),
+                       *(f"{name}, GB/s" for name in names))
     for rows in zip(*results.values()):
         cells = [f"{r['latency_us']['median']:.4g} ({r['latency_us']['min']:.4g} – "
                  f"{r['latency_us']['max']:.4g})" for r in rows]
         cells += [f"{r['bandwidth_gbs']['median']:.3g}" for r in rows]
-        print(f"| {rows[0]['bytes']} | " + " | ".join(cells) + " |")
+        contest.print_row(rows[0]["bytes"], *cells)
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release", help="a build directory of weft")
+    parser = contest.parser(__doc__)
     parser.add_argument("--out", default="out/messages", help="directory of results")
     parser.add_argument("--sizes", type=lambda t: sorted(int(size) for size in t.split(",")),
                         default=[1 << power for power in range(31)],
                         help="bytes; by default all powers of two from 1 to 1 GiB")
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--on", type=lambda t: t.split(","), default=list(CONTESTANTS),
+    parser.add_argument("--on", type=contest.names, default=list(CONTESTANTS),
                         help=f"of {','.join(CONTESTANTS)}")
-    parser.add_argument("--json", action="store_true", help="instead of a table")
     options = parser.parse_args()
-    unknown = [name for name in options.on if name not in CONTESTANTS]
-    if unknown:
-        parser.error(f"--on: '{unknown[0]}' is none of {', '.join(CONTESTANTS)}")
-    for name in options.on:
-        launcher = CONTESTANTS[name][0][0]
-        if not launcher.startswith("{") and not shutil.which(launcher):
-            parser.error(f"--on: '{name}' needs {launcher}; install it, or leave it out")
+    contest.check(parser, options.on, CONTESTANTS)
     return options
 
 
@@ -176,13 +154,7 @@ def main():
               "results": results, "promises": found}
     (out / "summary.json").write_text(json.dumps(result, indent=1))
     page = report.write(out / "report.html", result, build)
-    if options.json:
-        json.dump(result, sys.stdout)
-        print()
-    else:
-        print_table(results)
-        for promise in found:
-            print(f"{promise['promise']}: {'holds' if promise['holds'] else 'DOES NOT HOLD'}")
+    contest.tell(options, result, lambda: print_table(results))
     print(f"report: {page}", file=sys.stderr)
     return 0 if all(promise["holds"] for promise in found) else 1
 

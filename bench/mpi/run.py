@@ -19,19 +19,14 @@ bandwidth_1m moves.
 
 Measure on a machine that has nothing else to do.
 """
-import argparse
-import json
 import os
 import pathlib
-import shutil
-import statistics
-import subprocess
 import sys
 
-OPENMPI = ["mpirun.openmpi", "-n", "{ranks}", "--oversubscribe", "--mca", "pml", "ob1", "--mca",
-           "btl"]
-# Open MPI asks root whether it means it.
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import contest  # noqa: E402
+
+OPENMPI = ["mpirun.openmpi", "-n", "{ranks}", "--oversubscribe"]
 WEFT = ["{build}/weft", "run", "-n", "{ranks}"]
 MPICH_PROGRAM, OPENMPI_PROGRAM = "{build}/bench_mpi_mpich", "{build}/bench_mpi_openmpi"
 # name: (command, environment)
@@ -39,13 +34,11 @@ CONTESTANTS = {
     "weft-mpich": ([*WEFT, "--", MPICH_PROGRAM], {}),
     "weft-openmpi": ([*WEFT, "--", OPENMPI_PROGRAM], {}),
     "mpich": (["mpirun.mpich", "-n", "{ranks}", MPICH_PROGRAM], {}),
-    "openmpi": ([*OPENMPI, "vader,self", OPENMPI_PROGRAM], AS_ROOT),
+    "openmpi": ([*OPENMPI, *contest.OPENMPI_SHM, OPENMPI_PROGRAM], contest.AS_ROOT),
     "weft-mpich-tcp": ([*WEFT, "--fabric", "tcp", "--", MPICH_PROGRAM], {}),
     "weft-openmpi-tcp": ([*WEFT, "--fabric", "tcp", "--", OPENMPI_PROGRAM], {}),
-    "mpich-tcp": (["mpirun.mpich", "-n", "{ranks}", MPICH_PROGRAM],
-                  {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}),
-    "openmpi-tcp": ([*OPENMPI, "tcp,self", "--mca", "btl_tcp_if_include", "lo", OPENMPI_PROGRAM],
-                    AS_ROOT),
+    "mpich-tcp": (["mpirun.mpich", "-n", "{ranks}", MPICH_PROGRAM], contest.MPICH_TCP),
+    "openmpi-tcp": ([*OPENMPI, *contest.OPENMPI_TCP, OPENMPI_PROGRAM], contest.AS_ROOT),
 }
 RESTART = {f"{name}-restart": (words[:4] + ["--restart", "on-failure"] + words[4:], environment)
            for name, (words, environment) in CONTESTANTS.items() if name.startswith("weft")}
@@ -65,27 +58,21 @@ def measure(name, options):
     words, environment = CONTESTANTS[name]
     command = [word.format(build=options.build, ranks=options.ranks) for word in words]
     command.append(str(options.batch))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600,
-                          env={**os.environ, **environment}, start_new_session=True)
-    found = dict(line.split() for line in done.stdout.splitlines() if len(line.split()) == 2)
-    if done.returncode != 0 or set(found) != set(MEASURES):
-        sys.exit(f"run.py: {' '.join(command)}: code {done.returncode}: "
-                 f"{(done.stderr or done.stdout).strip()[-300:]}")
-    return {measure: float(value) for measure, value in found.items()}
 
+    def figures(output):
+        found = dict(line.split() for line in output.splitlines() if len(line.split()) == 2)
+        return {m: float(found[m]) for m in MEASURES} if set(found) == set(MEASURES) else None
 
-def spread(values):
-    return {"median": statistics.median(values), "min": min(values), "max": max(values)}
+    return contest.measure(command, environment, 600, figures)
 
 
 def run(options):
     seen = {name: [] for name in options.on}
-    for turn in range(options.repeat):
-        first = turn % len(options.on)
-        for name in options.on[first:] + options.on[:first]:
-            print(f"turn {turn + 1} of {options.repeat}: {name}", file=sys.stderr, flush=True)
+    for turn, in_turn in enumerate(contest.turns(options.on, options.repeat), 1):
+        for name in in_turn:
+            print(f"turn {turn} of {options.repeat}: {name}", file=sys.stderr, flush=True)
             seen[name].append(measure(name, options))
-    return {name: {m: spread([values[m] for values in all_values]) for m in MEASURES}
+    return {name: {m: contest.spread([values[m] for values in all_values]) for m in MEASURES}
             for name, all_values in seen.items()}
 
 
@@ -114,37 +101,26 @@ def promises(results, ranks):
 
 
 def print_table(results):
-    print("| | " + " | ".join(f"{m}, {unit}" for m, (unit, _) in MEASURES.items()) + " |")
-    print("|" + "---|" * (1 + len(MEASURES)))
+    contest.print_head("", *(f"{m}, {unit}" for m, (unit, _) in MEASURES.items()))
     for name, values in results.items():
         cells = [f"{v['median']:.3g} ({v['min']:.3g} – {v['max']:.3g})"
                  for v in (values[m] for m in MEASURES)]
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        contest.print_row(name, *cells)
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release", help="a build directory of weft")
+    parser = contest.parser(__doc__)
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--batch", type=float, default=0.02, help="seconds of a batch")
-    parser.add_argument("--on", type=lambda t: t.split(","),
+    parser.add_argument("--on", type=contest.names,
                         help=f"of {','.join(CONTESTANTS)}; by default those without restart")
     parser.add_argument("--restart", action="store_true", help="weft with restarts and without")
-    parser.add_argument("--json", action="store_true", help="instead of a table")
     options = parser.parse_args()
     options.build = pathlib.Path(options.build).resolve()
     if options.on is None:
         of_restart = [name for other in RESTART for name in (other.removesuffix("-restart"), other)]
         options.on = of_restart if options.restart else WITHOUT_RESTART
-    unknown = [name for name in options.on if name not in CONTESTANTS]
-    if unknown:
-        parser.error(f"--on: '{unknown[0]}' is none of {', '.join(CONTESTANTS)}")
-    for name in options.on:
-        launcher = CONTESTANTS[name][0][0]
-        if not launcher.startswith("{") and not shutil.which(launcher):
-            parser.error(f"--on: '{name}' needs {launcher}; install it, or leave it out")
+    contest.check(parser, options.on, CONTESTANTS)
     return options
 
 
@@ -152,15 +128,9 @@ def main():
     options = parse()
     results = run(options)
     found = promises(results, options.ranks)
-    if options.json:
-        json.dump({"bench": "mpi", "ranks": options.ranks, "repeat": options.repeat,
-                   "processors": os.cpu_count(), "results": results, "promises": found},
-                  sys.stdout)
-        print()
-    else:
-        print_table(results)
-        for promise in found:
-            print(f"{promise['promise']}: {'holds' if promise['holds'] else 'DOES NOT HOLD'}")
+    contest.tell(options, {"bench": "mpi", "ranks": options.ranks, "repeat": options.repeat,
+                           "processors": os.cpu_count(), "results": results, "promises": found},
+                 lambda: print_table(results))
     return 0 if all(promise["holds"] for promise in found) else 1
 
 

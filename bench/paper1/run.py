@@ -20,6 +20,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+from contest import names, print_head, print_row, save  # noqa: E402
+
 SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "scenarios"
 SCHEDULES = ("best-effort", "offset", "dfs", "grant")
 ROUTINGS = ("ugal", "minimal")
@@ -80,9 +83,7 @@ def run(command, path, limit_s):
         return None
     result = json.loads(done.stdout)
     result["bench"] = {"command": shlex.join(command), "wall_s": time.monotonic() - begun}
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(result))
-    partial.rename(path)
+    save(path, result)
     return result
 
 
@@ -128,10 +129,6 @@ def summary(record, limit):
             f"{fill['median']:.0%} / {fill['p90']:.0%}".replace("%", " %")]
 
 
-def print_row(*cells):
-    print("| " + " | ".join(str(cell) for cell in cells) + " |")
-
-
 def matrix(bench):
     rows = []
     for nodes in bench.options.nodes:
@@ -145,17 +142,15 @@ def matrix(bench):
                     paper = PUBLISHED[nodes].get(schedule)
                     rows.append((nodes, condition, routing, schedule, *summary(record, limit),
                                  f"{paper:.1%}".replace("%", " %") if paper else ""))
-    print_row("nodes", "condition", "routing", "schedule", "goodput of limit",
-              "spread, median / p90, ms", "median in floors", "fill, median / p90", "paper 1")
-    print_row(*["---"] * 9)
+    print_head("nodes", "condition", "routing", "schedule", "goodput of limit",
+               "spread, median / p90, ms", "median in floors", "fill, median / p90", "paper 1")
     for row in rows:
         print_row(*row)
 
 
 def sensitivity(bench):
-    print_row("128 nodes, quiet, ugal, but", "schedule", "goodput", "of limit",
-              "spread, median / p90, ms", "median in floors", "fill, median / p90")
-    print_row(*["---"] * 7)
+    print_head("128 nodes, quiet, ugal, but", "schedule", "goodput", "of limit",
+               "spread, median / p90, ms", "median in floors", "fill, median / p90")
     for what, more in SENSITIVITY.items():
         stem = "sensitivity-" + "".join(c if c.isalnum() else "-" for c in what)
         limit = bench.limit(f"{stem}-limit", 128, more)
@@ -196,8 +191,7 @@ def recovery(bench):
                  bench.out / f"recovery-{nodes}.json", bench.options.cell_timeout)
     if record is None:
         return
-    print_row("interval", "proposed, ms", "actual, ms")
-    print_row("---", "---", "---")
+    print_head("interval", "proposed, ms", "actual, ms")
     for n, i in enumerate(record["intervals"]):
         proposed = i["proposed_us"]
         print_row(n, f"{proposed / 1000:.2f}" if proposed else "–",
@@ -213,8 +207,8 @@ def main():
     parser.add_argument("--out", default="out/paper1", help="directory of results")
     parser.add_argument("--nodes", type=lambda t: [int(n) for n in t.split(",")],
                         default=sorted(LENGTHS))
-    parser.add_argument("--conditions", type=lambda t: t.split(","), default=list(CONDITIONS))
-    parser.add_argument("--schedules", type=lambda t: t.split(","), default=list(SCHEDULES))
+    parser.add_argument("--conditions", type=names, default=list(CONDITIONS))
+    parser.add_argument("--schedules", type=names, default=list(SCHEDULES))
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of an interval of dfs")
     parser.add_argument("--cell-timeout", type=float, default=1800, help="seconds")
     bench = Bench(parser.parse_args())

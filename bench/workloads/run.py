@@ -20,20 +20,19 @@ with sysctl kernel.sched_autogroup_enabled=0, without which MPICH waits for itse
 Each run leaves a JSON file in OUT/cells; those that are there are not run again. Ends with a table
 in Markdown, or with --json the same as JSON, and draws Figs. 6.2 to 6.14 in OUT/report.html.
 """
-import argparse
 import json
 import os
 import pathlib
 import re
 import resource
 import shlex
-import shutil
 import statistics
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+import contest  # noqa: E402
 import report  # noqa: E402
 
 # Figure of paper 4, command line there, command line here.
@@ -58,15 +57,14 @@ WORKLOADS = [
     ("s4", "", "markov2 400 10 5000"),
     ("s5", "", "spmv2 5000 200"),
 ]
-OPENMPI = ["mpirun.openmpi", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl"]
-# Open MPI asks root whether it means it.
-MPI = {"WEFT_FABRIC": "mpi", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+OPENMPI = ["mpirun.openmpi", "--oversubscribe"]
+MPI = {"WEFT_FABRIC": "mpi", **contest.AS_ROOT}
 # name: (command before -n, environment)
 FABRICS = {
     "tcp": (["{weft}", "run", "--fabric", "tcp"], {}),
     "auto": (["{weft}", "run"], {}),
-    "openmpi-tcp": ([*OPENMPI, "tcp,self", "--mca", "btl_tcp_if_include", "lo"], MPI),
-    "openmpi-shm": ([*OPENMPI, "vader,self"], MPI),
+    "openmpi-tcp": ([*OPENMPI, *contest.OPENMPI_TCP], MPI),
+    "openmpi-shm": ([*OPENMPI, *contest.OPENMPI_SHM], MPI),
     "mpich": (["mpirun.mpich"], MPI),
 }
 # Linux schedules sessions as groups, and MPICH makes each rank a session of its own.
@@ -113,10 +111,7 @@ class Bench:
         load = os.getloadavg()[0]
         begun, used = time.monotonic(), cpu_seconds()
         try:
-            done = subprocess.run(command, capture_output=True, text=True,
-                                  timeout=self.options.cell_timeout,
-                                  env={**os.environ, **environment},
-                                  start_new_session=True)
+            done = contest.run(command, environment, self.options.cell_timeout)
         except subprocess.TimeoutExpired:
             return self.fail(command, f"not done after {self.options.cell_timeout:g} s; "
                                       "see --cell-timeout")
@@ -129,9 +124,7 @@ class Bench:
         cell = {"workload": workload, "fabric": fabric, "turn": turn, "seconds": float(elapsed[2]),
                 "wall_seconds": wall, "cpu_seconds": cpu_seconds() - used,
                 "checksum": checksum[1], "load_before": load, "command": shlex.join(command)}
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(cell))
-        partial.rename(path)
+        contest.save(path, cell)
         return cell
 
     def fail(self, command, why):
@@ -142,12 +135,11 @@ class Bench:
     def run(self, workloads, fabrics):
         """Cells by (workload, fabric). Fabrics take turns, and each turn another is the first."""
         cells = {}
-        for turn in range(self.options.repeat):
-            first = turn % len(fabrics)
+        for turn, in_turn in enumerate(contest.turns(fabrics, self.options.repeat)):
             for figure, _, workload in workloads:
                 print(f"{turn + 1}/{self.options.repeat} {figure} {workload}", file=sys.stderr,
                       flush=True)
-                for fabric in fabrics[first:] + fabrics[:first]:
+                for fabric in in_turn:
                     cell = self.cell(fabric, workload, turn)
                     if cell:
                         cells.setdefault((workload, fabric), []).append(cell)
@@ -189,47 +181,36 @@ def summarise(workloads, fabrics, cells):
 
 
 def print_table(rows, fabrics):
-    print("| Fig. | program | " + " | ".join(f"{f}, s" for f in fabrics) + " |")
-    print("|" + "---|" * (2 + len(fabrics)))
+    contest.print_head("Fig.", "program", *(f"{f}, s" for f in fabrics))
     for row in rows:
         cells = []
         for fabric in fabrics:
             f = row["fabrics"].get(fabric)
             cells.append(f"{f['median_s']:.2f} ({f['min_s']:.2f} – {f['max_s']:.2f})" if f else "–")
-        print(f"| {row['figure']} | `{row['workload']}` | " + " | ".join(cells) + " |")
+        contest.print_row(row["figure"], f"`{row['workload']}`", *cells)
     starts = []
     for fabric in fabrics:
         times = [row["fabrics"][fabric]["startup_median_s"] for row in rows
                  if fabric in row["fabrics"]]
         starts.append(f"{statistics.median(times):.2f}" if times else "–")
-    print("| | to start and to end | " + " | ".join(starts) + " |")
+    contest.print_row("", "to start and to end", *starts)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build/release", help="a build directory of weft")
+    parser = contest.parser(__doc__)
     parser.add_argument("--out", default="out/workloads", help="directory of results")
     parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--only", type=lambda t: t.split(","), help="figures, such as 6.2,s1")
-    parser.add_argument("--on", type=lambda t: t.split(","), default=list(FABRICS),
+    parser.add_argument("--only", type=contest.names, help="figures, such as 6.2,s1")
+    parser.add_argument("--on", type=contest.names, default=list(FABRICS),
                         help=f"of {','.join(FABRICS)}")
     parser.add_argument("--cell-timeout", type=float, default=120, help="seconds")
     parser.add_argument("--nice", type=int, default=0,
                         help="of the runs; below 0 on a machine that has other work to do")
-    parser.add_argument("--json", action="store_true", help="instead of a table")
     options = parser.parse_args()
-    unknown = [name for name in options.on if name not in FABRICS]
-    if unknown:
-        parser.error(f"--on: '{unknown[0]}' is none of {', '.join(FABRICS)}")
     workloads = [w for w in WORKLOADS if not options.only or w[0] in options.only]
     if not workloads:
         parser.error(f"--only: none of {', '.join(w[0] for w in WORKLOADS)}")
-    for fabric in options.on:
-        launcher = FABRICS[fabric][0][0]
-        if not launcher.startswith("{") and not shutil.which(launcher):
-            parser.error(f"--on: '{fabric}' needs {launcher}; install it, or leave it out")
+    contest.check(parser, options.on, FABRICS)
     bench = Bench(options)
     cells = bench.run(workloads, options.on)
     bench.check(cells)
@@ -239,11 +220,7 @@ def main():
               "processors": os.cpu_count(), "rows": rows, "failures": bench.failures}
     (bench.out / "summary.json").write_text(json.dumps(result, indent=1))
     page = report.write(bench.out / "report.html", result, bench.build)
-    if options.json:
-        json.dump(result, sys.stdout)
-        print()
-    else:
-        print_table(rows, options.on)
+    contest.tell(options, result, lambda: print_table(rows, options.on))
     print(f"report: {page}", file=sys.stderr)
     return 1 if bench.failures else 0
 
