@@ -125,3 +125,46 @@ function(weft_fuzz name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} weft_flags)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
+
+# weft_mpi_headers(TARGET IMPLEMENTATION): builds it against that MPI: openmpi or mpich. As a system's
+# headers: they have warnings of their own.
+function(weft_mpi_headers target implementation)
+  string(REPLACE openmpi ompi package ${implementation})
+  target_include_directories(${target} SYSTEM PRIVATE
+    $<TARGET_PROPERTY:PkgConfig::${package},INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(${target} PRIVATE PkgConfig::${package})
+  # Open MPI's C++ interface of old is a library of its own; MPICH's likewise.
+  target_compile_definitions(${target} PRIVATE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+endfunction()
+
+# weft_mpi_module(NAME a.cpp …): a module that uses an MPI. Nothing links to it. Warnings yes,
+# sanitizers no: MPI has races and leaks of its own.
+function(weft_mpi_module name)
+  include(GNUInstallDirs)
+  add_library(${name} MODULE ${ARGN})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Werror -Wno-missing-field-initializers)
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT mpi)
+endfunction()
+
+# weft_mpi_program(PROGRAM COMPILER SOURCE [FOR TARGET] [DEPENDS files…] [FLAGS …]): SOURCE, compiled by
+# the MPI's own COMPILER, as a user's program is; left out without that compiler. For TARGET or for all.
+function(weft_mpi_program program compiler source)
+  cmake_parse_arguments(PARSE_ARGV 3 ARG "" "FOR" "DEPENDS;FLAGS")
+  find_program(WEFT_${compiler} ${compiler})
+  if(NOT WEFT_${compiler})
+    return()
+  endif()
+  cmake_path(GET program FILENAME target)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/${program} VERBATIM
+    COMMAND ${WEFT_${compiler}} ${ARG_FLAGS} ${CMAKE_CURRENT_SOURCE_DIR}/${source}
+      -o ${CMAKE_BINARY_DIR}/${program}
+    DEPENDS ${source} ${ARG_DEPENDS})
+  if(ARG_FOR)
+    add_custom_target(${target} DEPENDS ${CMAKE_BINARY_DIR}/${program})
+    add_dependencies(${ARG_FOR} ${target})
+  else()
+    add_custom_target(${target} ALL DEPENDS ${CMAKE_BINARY_DIR}/${program})
+  endif()
+endfunction()
