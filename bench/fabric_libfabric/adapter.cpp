@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
 #include <vector>
 
 #include "base/check.hpp"
@@ -52,32 +51,11 @@ class Adapter final : public Contestant {
     send();
     await_message();
   }
-  void absorb() override {
-    await_message();
-    send();
-    settle();
-  }
-  void ping(std::size_t count) override {
-    for (std::size_t i = 0; i < count; ++i) {
-      send();
-      await_message();
-    }
-  }
-  void pong(std::size_t count) override {
-    for (std::size_t i = 0; i < count; ++i) {
-      await_message();
-      send();
-    }
-    settle();
-  }
 
  private:
   void turn() {
-    const Instant now(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                          std::chrono::steady_clock::now().time_since_epoch())
-                          .count());
     std::array<Completion, 16> completions;
-    const std::size_t n = fabric_->poll(now, completions);
+    const std::size_t n = fabric_->poll(clock_now(), completions);
     for (std::size_t i = 0; i < n; ++i) {
       switch (completions[i].kind) {
         case CompletionKind::received:
@@ -98,14 +76,14 @@ class Adapter final : public Contestant {
       }
     }
   }
-  void settle() {
+  void settle() override {
     for (int i = 0; i < kSettle; ++i) turn();
   }
-  void await_message() {
+  void await_message() override {
     while (messages_ == 0) turn();
     --messages_;
   }
-  void send() {
+  void send() override {
     TxOp op;
     op.peer = peer_;
     op.segments[0] = std::span<const std::byte>(memory_).first(8);

@@ -26,10 +26,31 @@ class Contestant {
   /// returns when the other end has said that all of it is in place.
   virtual void push(std::size_t count, std::size_t size) = 0;
   /// The other end of `push`.
-  virtual void absorb() = 0;
+  void absorb() {
+    await_message();
+    send();
+    settle();
+  }
   /// `count` round trips of 8 bytes; `pong` is the other end.
-  virtual void ping(std::size_t count) = 0;
-  virtual void pong(std::size_t count) = 0;
+  void ping(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      send();
+      await_message();
+    }
+  }
+  void pong(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      await_message();
+      send();
+    }
+    settle();
+  }
+
+ protected:
+  virtual void send() = 0;
+  virtual void await_message() = 0;
+  /// Polls until the last messages have left.
+  virtual void settle() = 0;
 };
 
 inline constexpr std::size_t kInFlight = 16;

@@ -55,24 +55,6 @@ class Raw final : public Contestant {
     send();
     await_message();
   }
-  void absorb() override {
-    await_message();
-    send();
-    settle();
-  }
-  void ping(std::size_t count) override {
-    for (std::size_t i = 0; i < count; ++i) {
-      send();
-      await_message();
-    }
-  }
-  void pong(std::size_t count) override {
-    for (std::size_t i = 0; i < count; ++i) {
-      await_message();
-      send();
-    }
-    settle();
-  }
 
  private:
   void open(const std::string& provider, bool active) {
@@ -154,17 +136,17 @@ class Raw final : public Contestant {
     return found;
   }
 
-  void await_message() {
+  void await_message() override {
     while (messages_ == 0) take(0);
     --messages_;
   }
 
   // With manual progress (sockets), the last messages leave only while somebody polls.
-  void settle() {
+  void settle() override {
     for (int i = 0; i < kSettle; ++i) take(0);
   }
 
-  void send() {
+  void send() override {
     ssize_t result = 0;
     while ((result = fi_inject(endpoint_, memory_.data(), kMessage, peer_)) == -FI_EAGAIN) take(0);
     must(result, "send");

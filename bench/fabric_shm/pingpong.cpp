@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pingpong.hpp"
-
+// Question: how far are the shared-memory and the TCP fabric, without weft's messages, from Open
+// MPI and MPICH? Prints, per size, "BYTES LATENCY_US BANDWIDTH_GBS" as ../message/pingpong.cpp
+// does, for
+// ../message/run.py. Up to max_message weft sends messages, which the receiver copies out; beyond,
+// it writes into memory that was exposed before, where an MPI also finds out where to put it.
+//
+//   bench_fabric_shm FABRIC SIZE…     shm, shm-pull (writes from 16 KiB on are fetched from the
+//                                     sender's memory), tcp (127.0.0.1) or unix
+//
+// Forks the second process; each is bound to a core of its own. Aborts when anything fails.
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,6 +21,8 @@
 #include <csignal>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/check.hpp"
 #include "fabric/shm/shm.hpp"
@@ -21,6 +32,12 @@
 
 namespace weft::bench {
 namespace {
+
+struct Sample {
+  std::size_t size = 0;
+  double latency_us = 0;     ///< half a round trip
+  double bandwidth_gbs = 0;  ///< windows of 16
+};
 
 constexpr std::size_t kWindow = 16;
 constexpr std::string_view kSecret = "a secret of this benchmark alone";
@@ -183,10 +200,7 @@ class Party {
   bool is_up_ = false;
 };
 
-}  // namespace
-
-std::vector<Sample> fabric_pingpong(const std::string& fabric,
-                                    const std::vector<std::size_t>& sizes) {
+void pingpong(const std::string& fabric, const std::vector<std::size_t>& sizes) {
   std::array<int, 2> to_child{}, to_parent{};
   WEFT_CHECK(::pipe(to_child.data()) == 0 && ::pipe(to_parent.data()) == 0);
   const std::size_t largest = std::max<std::size_t>(64, std::ranges::max(sizes));
@@ -201,21 +215,30 @@ std::vector<Sample> fabric_pingpong(const std::string& fabric,
     channel.hear();  // until the other has nothing more to say
     ::_exit(0);
   }
-  cpu_set_t before;
-  ::sched_getaffinity(0, sizeof before, &before);
   pin(0);
-  std::vector<Sample> samples;
   const Channel channel{to_parent[0], to_child[1]};
   {
     Party party(fabric, NodeId(0), largest, channel);
-    for (const std::size_t size : sizes) samples.push_back(party.measure(size));
+    for (const std::size_t size : sizes) {
+      const Sample s = party.measure(size);
+      fmt::print("{} {:.4f} {:.4f}\n", s.size, s.latency_us, s.bandwidth_gbs);
+    }
     channel.hear();
   }
   channel.say("bye");
-  ::sched_setaffinity(0, sizeof before, &before);
   ::waitpid(child, nullptr, 0);
-  for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) ::close(end);
-  return samples;
 }
 
+}  // namespace
 }  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() < 2) {
+    fmt::print(stderr, "bench_fabric_shm: name a fabric and sizes: bench_fabric_shm shm 8\n");
+    return 2;
+  }
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 1; i < words.size(); ++i) sizes.push_back(std::stoull(words[i]));
+  weft::bench::pingpong(words[0], sizes);
+}

@@ -5,6 +5,7 @@ fabrics and on MPIs, for sizes from 1 B to 1 GiB?
 
     bench/message/run.py --build build/release --out out/messages
     bench/message/run.py --sizes 8,1048576 --on tcp,openmpi-tcp --repeat 9
+    bench/message/run.py --on fabric-shm,openmpi-shm,mpich   # a fabric without weft's messages
 
 Two processes on this machine, the same loops in weft's program (pingpong.cpp) and in MPI's
 (mpi_pingpong.c). Contestants take turns at each size, so that all meet the same weather; medians
@@ -37,8 +38,15 @@ CONTESTANTS = {
                     contest.AS_ROOT),
     "mpich": (["mpirun.mpich", "-n", "2", "{build}/mpi_pingpong_mpich"], {}),
 }
-GROUPS = [("over TCP", "tcp", ["openmpi-tcp", "mpich-tcp"], 1.0),
-          ("through shared memory", "auto", ["openmpi-shm", "mpich"], 1.25)]
+# Fabrics without messages: not what a program gets, and only measured when they are named.
+FABRICS = {f"fabric-{name}": (["{build}/bench_fabric_shm", name], {})
+           for name in ("shm", "shm-pull", "tcp", "unix")}
+DEFAULT = list(CONTESTANTS)
+CONTESTANTS.update(FABRICS)
+OVER_TCP, SHARED = ["openmpi-tcp", "mpich-tcp"], ["openmpi-shm", "mpich"]
+GROUPS = [("over TCP", "tcp", OVER_TCP, 1.0), ("through shared memory", "auto", SHARED, 1.25),
+          ("over the TCP fabric", "fabric-tcp", OVER_TCP, 1.0),
+          ("over the shared-memory fabric", "fabric-shm", SHARED, 1.25)]
 MOST_LOST = 1 / 3
 
 
@@ -95,7 +103,7 @@ def promises(results):
             if factor is not None:
                 found.append({"promise": f"{what} {where}: {factor:.2f} times as long as the best "
                                          f"MPI, at most {most:.2f}", "holds": factor <= most})
-        if len(results.get(ours, [])) > 1:
+        if len(results.get(ours, [])) > 1 and ours not in FABRICS:
             found.append(no_cliff(results, where, ours, theirs))
     return found
 
@@ -137,8 +145,8 @@ def parse():
     parser.add_argument("--sizes", type=lambda t: sorted(int(size) for size in t.split(",")),
                         default=[1 << power for power in range(31)],
                         help="bytes; by default all powers of two from 1 to 1 GiB")
-    parser.add_argument("--on", type=contest.names, default=list(CONTESTANTS),
-                        help=f"of {','.join(CONTESTANTS)}")
+    parser.add_argument("--on", type=contest.names, default=DEFAULT,
+                        help=f"of {','.join(CONTESTANTS)}; by default those before fabric-")
     options = parser.parse_args()
     contest.check(parser, options.on, CONTESTANTS)
     return options

@@ -13,8 +13,6 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 #include "measuring.hpp"
 #include "qos/experiment.hpp"

@@ -9,7 +9,9 @@ import pathlib
 WEB = pathlib.Path(__file__).resolve().parents[2] / "src" / "report" / "web"
 # Names of the competitors, in the order in which pages show them.
 NAMES = {"tcp": "weft tcp", "auto": "weft auto", "openmpi-tcp": "Open MPI, TCP",
-         "openmpi-shm": "Open MPI, shared memory", "mpich": "MPICH", "mpich-tcp": "MPICH, TCP"}
+         "openmpi-shm": "Open MPI, shared memory", "mpich": "MPICH", "mpich-tcp": "MPICH, TCP",
+         "fabric-shm": "fabric shm", "fabric-shm-pull": "fabric shm, fetching",
+         "fabric-tcp": "fabric tcp", "fabric-unix": "fabric tcp, Unix sockets"}
 # For scripts of pages: `data`, the theme's colours by competitors' names, and `draw`.
 SCRIPT = """
 'use strict';
