@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -125,8 +124,7 @@ Endpoint::Endpoint(const ShmOptions& options, std::unique_ptr<Fabric> control)
       control_(std::move(control)),
       host_(host_identity()),
       processes_(process_namespace()),
-      operations_(options.max_outstanding),
-      completed_(options.max_outstanding) {
+      operations_(options.max_outstanding) {
   std::ranges::fill(options_.secret, std::byte{0});  // the control endpoint has it
 }
 
@@ -234,23 +232,17 @@ bool Endpoint::post_one(const TxOp& op) {
   return true;
 }
 
-// Never overflows: there are at most max_outstanding operations, wherever they are.
 void Endpoint::complete(CompletionKind kind, const TxOp& op) {
-  std::size_t place = completed_first_ + completed_count_;
-  if (place >= completed_.size()) place -= completed_.size();
-  Completion& completion = completed_[place];
-  completion = {};
+  Completion& completion = completed_.emplace_back();
   completion.kind = kind;
   completion.peer = op.peer;
   completion.context = op.context;
-  ++completed_count_;
 }
 
 void Endpoint::yield_completed(Yield& yield) {
-  while (completed_count_ > 0 && !yield.full()) {
-    yield.out[yield.count++] = completed_[completed_first_];
-    if (++completed_first_ == completed_.size()) completed_first_ = 0;
-    --completed_count_;
+  while (!completed_.empty() && !yield.full()) {
+    yield.out[yield.count++] = completed_.front();
+    completed_.pop_front();
     --outstanding_;
   }
 }
@@ -259,10 +251,10 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   now_ = now;
   Yield yield{completions};
   if (!graveyard_.empty()) graveyard_.clear();
-  if (completed_count_ > 0) yield_completed(yield);
+  yield_completed(yield);
   if (!up_.empty()) serve_peers(yield);
   if (is_control_due()) serve_control(yield);
-  if (completed_count_ > 0) yield_completed(yield);
+  yield_completed(yield);
   if (is_said_asleep_ && yield.count > 0) wake_up();
   return yield.count;
 }
@@ -361,7 +353,7 @@ WaitHint Endpoint::prepare_wait(Instant now) {
   // Before this instant a peer may have looked when it could not see the word yet.
   const Instant safe_from = said_asleep_at_ + kFirstSleep;
   WaitHint hint = control_->prepare_wait(now);
-  hint.ready = hint.ready || completed_count_ > 0 || event_first_ < event_count_ ||
+  hint.ready = hint.ready || !completed_.empty() || event_first_ < event_count_ ||
                owed_wakes_ > 0 || sees_any_work(now < safe_from ? kLooksBeforeSleep : 1);
   if (now < safe_from) hint.poll_by = std::min(hint.poll_by, safe_from);
   const bool is_fetched_from = std::any_of(

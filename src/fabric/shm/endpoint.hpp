@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "base/polling_pace.hpp"
 #include "fabric/shm/hello.hpp"
 #include "fabric/shm/operations.hpp"
@@ -199,9 +200,7 @@ class Endpoint final : public ShmFabric {
   std::unordered_map<std::uint64_t, std::span<std::byte>> regions_;
   Operations operations_;
   std::size_t outstanding_ = 0;
-  std::vector<Completion> completed_;  // ring of max_outstanding: sent, written, failed
-  std::size_t completed_first_ = 0;
-  std::size_t completed_count_ = 0;
+  GrowingRing<Completion> completed_;  // sent, written, failed; at most max_outstanding
 
   std::vector<std::unique_ptr<MappedPeer>> peers_;  // by node id
   std::vector<MappedPeer*> up_;

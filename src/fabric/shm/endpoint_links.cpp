@@ -152,7 +152,7 @@ bool Endpoint::end_link(MappedPeer& peer, Yield& yield) {
     retire_fetched(peer);
     fail_operations(peer);
     yield_completed(yield);
-    if (completed_count_ > 0 || yield.full()) return false;
+    if (!completed_.empty() || yield.full()) return false;
     peer.is_up = false;
     std::erase(up_, &peer);
     std::erase(busy_, &peer);

@@ -101,8 +101,7 @@ Endpoint::Endpoint(const TcpOptions& options, Descriptor listener, Descriptor ep
       advertised_(advertised),
       regions_(static_cast<std::uint32_t>(random_id())),
       buffers_(std::max(kMinBuffer, kHeaderSize + options.max_message)),
-      operations_(options.max_outstanding),
-      completed_(options.max_outstanding) {
+      operations_(options.max_outstanding) {
   std::ranges::fill(options_.secret, std::byte{0});  // the key is all that is needed
 }
 
@@ -205,19 +204,16 @@ bool Endpoint::post_one(const TxOp& op) {
 
 // Never overflows: there are at most max_outstanding operations, wherever they are.
 void Endpoint::complete(CompletionKind kind, const TxOp& op) {
-  Completion& completion = completed_[(completed_first_ + completed_count_) % completed_.size()];
-  completion = {};
+  Completion& completion = completed_.emplace_back();
   completion.kind = kind;
   completion.peer = op.peer;
   completion.context = op.context;
-  ++completed_count_;
 }
 
 void Endpoint::yield_completed(Yield& yield) {
-  while (completed_count_ > 0 && !yield.full()) {
-    yield.push(completed_[completed_first_]);
-    if (++completed_first_ == completed_.size()) completed_first_ = 0;
-    --completed_count_;
+  while (!completed_.empty() && !yield.full()) {
+    yield.push(completed_.front());
+    completed_.pop_front();
     --outstanding_;
   }
 }
@@ -238,7 +234,7 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   if (!pending_.empty()) serve_pending(yield);
   if (looked_ && !serve_hot(yield)) serve_ready(yield);
   if (!attention_.empty()) attend_all(yield);
-  if (completed_count_ > 0) yield_completed(yield);
+  yield_completed(yield);
   return yield.count;
 }
 
@@ -303,7 +299,7 @@ WaitHint Endpoint::prepare_wait(Instant now) {
   must_ask_epoll_ = true;
   polls_without_epoll_ = 0;
   const bool ready =
-      completed_count_ > 0 || !attention_.empty() || !pending_.empty() || now >= next_timer_;
+      !completed_.empty() || !attention_.empty() || !pending_.empty() || now >= next_timer_;
   return {.ready = ready, .descriptor = epoll_.get(), .poll_by = next_timer_};
 }
 

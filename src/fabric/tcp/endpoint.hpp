@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/growing_ring.hpp"
 #include "fabric/tcp/admission.hpp"
 #include "fabric/tcp/connection.hpp"
 #include "fabric/tcp/tcp.hpp"
@@ -147,9 +148,7 @@ class Endpoint final : public Fabric {
   ReceiveBuffers buffers_;
   Operations operations_;
   std::size_t outstanding_ = 0;
-  std::vector<Completion> completed_;  // ring of max_outstanding: sent, written, failed
-  std::size_t completed_first_ = 0;
-  std::size_t completed_count_ = 0;
+  GrowingRing<Completion> completed_;  // sent, written, failed; at most max_outstanding
 
   std::vector<std::unique_ptr<PeerSession>> peers_;  // by node id
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -97,7 +97,7 @@ bool Endpoint::attend(PeerSession& peer, Yield& yield) {
 bool Endpoint::report_down(PeerSession& peer, Yield& yield) {
   fail_queue(peer);
   yield_completed(yield);
-  if (completed_count_ > 0 || yield.full()) return false;
+  if (!completed_.empty() || yield.full()) return false;
   peer.reported_session = 0;
   Completion down;
   down.kind = CompletionKind::peer_down;
