@@ -76,7 +76,6 @@ std::string title_of(const NetworkTopology& t) {
 void add_summary(Page& page, const NetworkRecord& record, const std::string& title) {
   const NetworkTopology& t = record.topology;
   const std::size_t hosts = host_count(t);
-  page.raw(page_brand());
   page.add("<h1>{}</h1>\n<p class=\"summary\">{}: {}, {} and {}, routed by {}.", html_escape(title),
            html_escape(t.name), counted(hosts, "host", "hosts"),
            counted(t.vertices.size() - hosts, "switch", "switches"),
@@ -329,7 +328,7 @@ std::string network_page(const NetworkRecord& record) {
   WEFT_CHECK(!record.runs.empty(), "a report is about at least one run");
   const std::string title = title_of(record.topology);
   Page page;
-  add_head(page, title);
+  begin_page(page, title);
   add_summary(page, record, title);
   add_messages(page, record);
   add_levels(page, record);

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"negative_vertex", "/topology/links/0/from", "-1", "topology.links[0].from"},
         Mistake{"no_vertices", "/topology/vertices", "[]", "topology.vertices"},
         Mistake{"vertices_that_are_none", "/topology/vertices", "7", "is not an array"},
-        Mistake{"a_number_for_a_run", "/runs/0", "5", "\"runs[0].\" is not an object"},
+        Mistake{"a_number_for_a_run", "/runs/0", "5", "\"runs[0]\" is not an object"},
         Mistake{"no_runs", "/runs", "[]", "\"runs\" is empty"},
         Mistake{"fewer_loads_than_links", "/runs/0/links", "[]", "the topology has 4 links"},
         Mistake{"series_of_no_link", "/runs/0/series/0/link", "4", "runs[0].series[0].link"},

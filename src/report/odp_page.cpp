@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "report/assets.hpp"
 #include "report/html.hpp"
 #include "report/page_parts.hpp"
 
@@ -240,9 +238,7 @@ void add_sequence(Page& page, const OdpRecord& record) {
 
 std::string odp_page(const OdpRecord& record) {
   Page page;
-  add_head(page, "On-demand paging");
-  page.raw("<body>\n");
-  page.raw(page_brand());
+  begin_page(page, "On-demand paging");
   page.add("<h1>{}</h1>\n<p class=\"summary\">{}</p>\n</header>\n<main>\n",
            html_escape(record.title), html_escape(record.summary));
   page.raw(letters);
@@ -258,9 +254,7 @@ std::string odp_page(const OdpRecord& record) {
   }
   page.raw("</tbody>\n</table></div></section>\n");
   add_sequence(page, record);
-  add_command(page, record.command, "The command that made this page:");
-  page.raw("</main>\n</body>\n</html>\n");
-  return page.take();
+  return end_page(page, record.command);
 }
 
 }  // namespace weft::report

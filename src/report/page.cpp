@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <iterator>
 
 #include "base/check.hpp"
 #include "base/units.hpp"
@@ -49,7 +48,6 @@ std::optional<std::string> formatted(const std::optional<T>& value, Format forma
 
 void add_intro(Page& page, Runs runs, const std::string& title) {
   const Verdict verdict = verdict_of(runs);
-  page.raw(page_brand());
   page.add("<h1>{}</h1>\n<p class=\"summary\">{}</p>\n", html_escape(title),
            html_escape(summary_of(runs)));
   if (!verdict.sentence.empty()) {
@@ -355,7 +353,7 @@ std::string report_page(std::span<const RunRecord> runs, bool with_network) {
   const std::vector<std::string> labels = run_labels(runs);
   const std::string title = title_of(runs);
   Page page;
-  add_head(page, title);
+  begin_page(page, title);
   add_intro(page, runs, title);
   if (with_network) {
     page.raw(

@@ -24,11 +24,36 @@ std::string command_words(std::string_view command) {
 
 }  // namespace
 
-void add_head(Page& page, const std::string& title) {
+void begin_page(Page& page, const std::string& title, std::string_view body) {
   page.raw(page_head());
   page.add("<title>{} · weft</title>\n<style>\n", html_escape(title));
   page.raw(style_sheet());
-  page.raw("</style>\n</head>\n");
+  page.add("</style>\n</head>\n{}", body);
+  page.raw(page_brand());
+}
+
+std::string end_page(Page& page, const std::string& command) {
+  add_command(page, command, "The command that made this page:");
+  page.raw("</main>\n</body>\n</html>\n");
+  return page.take();
+}
+
+void add_table(Page& page, const std::vector<std::string>& head,
+               const std::vector<std::vector<std::string>>& rows,
+               const std::function<std::string(std::size_t, std::size_t)>& style) {
+  page.raw("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
+  for (const std::string& cell : head) page.add("<th scope=\"col\">{}</th>", html_escape(cell));
+  page.raw("</tr></thead>\n<tbody>\n");
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    page.add("<tr><th scope=\"row\">{}</th>", html_escape(rows[r][0]));
+    for (std::size_t c = 1; c < rows[r].size(); ++c) {
+      const std::string css = style ? style(r, c) : "";
+      page.add("<td{}>{}</td>", css.empty() ? "" : fmt::format(" style=\"{}\"", css),
+               html_escape(rows[r][c]));
+    }
+    page.raw("</tr>\n");
+  }
+  page.raw("</tbody>\n</table></div>\n");
 }
 
 void add_command(Page& page, const std::string& command, const std::string& what) {

@@ -8,7 +8,6 @@
 #include <map>
 
 #include "base/quantile.hpp"
-#include "report/assets.hpp"
 #include "report/html.hpp"
 #include "report/page_parts.hpp"
 #include "report/run_record.hpp"
@@ -185,22 +184,12 @@ void add_steps(Page& page, const QosRecord& record) {
 }
 
 /// A table whose cells are escaped.
-void add_table(Page& page, const std::string& title, const std::vector<std::string>& head,
-               const std::vector<std::vector<std::string>>& rows) {
+void add_titled_table(Page& page, const std::string& title, const std::vector<std::string>& head,
+                      const std::vector<std::vector<std::string>>& rows) {
   if (rows.empty()) return;
-  page.add("<section><h2>{}</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>",
-           html_escape(title));
-  for (const std::string& cell : head) page.add("<th scope=\"col\">{}</th>", html_escape(cell));
-  page.raw("</tr></thead>\n<tbody>\n");
-  for (const auto& row : rows) {
-    page.raw("<tr>");
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (i == 0) page.add("<th scope=\"row\">{}</th>", html_escape(row[i]));
-      if (i != 0) page.add("<td>{}</td>", html_escape(row[i]));
-    }
-    page.raw("</tr>\n");
-  }
-  page.raw("</tbody>\n</table></div></section>\n");
+  page.add("<section><h2>{}</h2>\n", html_escape(title));
+  add_table(page, head, rows);
+  page.raw("</section>\n");
 }
 
 void add_trade_offs(Page& page, const QosRecord& record) {
@@ -213,8 +202,8 @@ void add_trade_offs(Page& page, const QosRecord& record) {
     for (const double of_alone : t.of_alone) row.push_back(fmt::format("{:.1f} %", of_alone * 100));
     row.emplace_back(t.is_best ? "best" : "");
   }
-  add_table(page, "Work with levels by hand and by the controller, of each job's work alone", head,
-            rows);
+  add_titled_table(page, "Work with levels by hand and by the controller, of each job's work alone",
+                   head, rows);
 }
 
 /// Charts side by side, as many as fit.
@@ -238,15 +227,15 @@ void add_network(Page& page, const QosRecord& record) {
 void add_tables(Page& page, const QosRecord& record) {
   std::vector<std::vector<std::string>> rows;
   for (const QosPublished& p : record.published) rows.push_back({p.what, p.paper, p.ours});
-  add_table(page, "The paper's figures beside ours", {"figure", "paper 5", "here"}, rows);
+  add_titled_table(page, "The paper's figures beside ours", {"figure", "paper 5", "here"}, rows);
   rows.clear();
   for (const QosLinkLoad& l : record.loads) {
     rows.push_back({fmt::format("{}, level {}", l.links, l.level), fmt::format("{}", l.weight),
                     fmt::format("{:.1f} %", l.before * 100),
                     fmt::format("{:.1f} %", l.after * 100)});
   }
-  add_table(page, "Load of links by level, first placement, last window",
-            {"links", "weight", "default", "controlled"}, rows);
+  add_titled_table(page, "Load of links by level, first placement, last window",
+                   {"links", "weight", "default", "controlled"}, rows);
   add_trade_offs(page, record);
   rows.clear();
   for (const QosJob& job : record.jobs) {
@@ -254,9 +243,9 @@ void add_tables(Page& page, const QosRecord& record) {
                     as_change(job.default_of_isolation), as_change(job.controlled_of_isolation),
                     as_change(job.improvement)});
   }
-  add_table(page, "Jobs",
-            {"job", "kind", "placement", "default of isolation", "controlled", "improvement"},
-            rows);
+  add_titled_table(
+      page, "Jobs",
+      {"job", "kind", "placement", "default of isolation", "controlled", "improvement"}, rows);
 }
 
 }  // namespace
@@ -270,10 +259,8 @@ std::string qos_page(const QosRecord& record) {
   }
   const auto quantiles = quantiles_of(improvements).value_or(Quantiles());
   Page page;
-  add_head(page, "Service levels");
   // Drawings of networks have use for all there is.
-  page.raw("<body style=\"max-width:none\">\n");
-  page.raw(page_brand());
+  begin_page(page, "Service levels", "<body style=\"max-width:none\">\n");
   page.add(
       "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {}, {}. Improvement over default: median {}, "
       "mean {}, best {}, worst {}; the last change came after {}.</p>\n</header>\n<main>\n",
@@ -291,9 +278,7 @@ std::string qos_page(const QosRecord& record) {
   page.raw("</div></section>\n");
   add_network(page, record);
   add_tables(page, record);
-  add_command(page, record.command, "The command that made this page:");
-  page.raw("</main>\n</body>\n</html>\n");
-  return page.take();
+  return end_page(page, record.command);
 }
 
 }  // namespace weft::report

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
-#include "base/descriptor.hpp"
 #include "base/system_error.hpp"
 #include "base/whole_file.hpp"
 #include "report/files.hpp"
@@ -29,10 +24,8 @@ std::string in_directory(const std::string& dir, const char* name) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return system_error("read", path, errno);
   struct stat about {};
-  if (::fstat(file.get(), &about) != 0) return system_error("read", path, errno);
+  if (::stat(path.c_str(), &about) != 0) return system_error("read", path, errno);
   if (!S_ISREG(about.st_mode)) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{}: not an ordinary file; name another directory", path)};
@@ -42,17 +35,7 @@ Result<std::string> read_file(const std::string& path) {
                  fmt::format("{}: {} bytes is too large for a record of a run (at most {})", path,
                              about.st_size, largest_file)};
   }
-  std::string text(static_cast<std::size_t>(about.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t n = ::read(file.get(), text.data() + filled, text.size() - filled);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_error("read", path, errno);
-    if (n == 0) break;
-    filled += static_cast<std::size_t>(n);
-  }
-  text.resize(filled);
-  return text;
+  return read_text_file(path);
 }
 
 Result<void> make_directory(const std::string& dir) {

@@ -5,27 +5,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
 #include "base/quantile.hpp"
+#include "report/record_reader.hpp"
 
 namespace weft::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes the members of one JSON object, with the verbs of JsonReader.
+/// Writes the members of one JSON object, with the verbs of RecordReader.
 class JsonWriter {
  public:
+  /// A figure that is not finite becomes null.
   void member(const char* name, double value) {
     is_finite_ = is_finite_ && std::isfinite(value);
-    object_[name] = number(value);
-  }
-  void member(const char* name, const std::optional<double>& value) {
-    object_[name] = value ? number(*value) : Json(nullptr);
+    object_[name] = value;
   }
   template <class T>
   void member(const char* name, const std::optional<T>& value) {
@@ -70,7 +67,6 @@ class JsonWriter {
   const Json& object() const { return object_; }
 
  private:
-  static Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
   template <class T, class Write>
   static JsonWriter written(const T& value, const Write& write) {
     JsonWriter writer;
@@ -82,116 +78,7 @@ class JsonWriter {
   bool is_finite_ = true;
 };
 
-/// Reads members of one JSON object and remembers the first thing that is wrong, with its path.
-class JsonReader {
- public:
-  JsonReader(const Json& object, std::string path, std::string& error)
-      : object_(object), path_(std::move(path)), error_(error) {
-    if (!object_.is_object()) fail("", "is not an object");
-  }
-
-  /// Each `member` reads a required member into `out`. Errors: it is missing or of another type.
-  template <std::unsigned_integral T>
-  void member(const char* name, T& out) const {
-    const Json* j = need(name);
-    if (j == nullptr) return;
-    if (!j->is_number_unsigned()) return fail(name, "is not a whole number of 0 or more");
-    const auto value = j->get<std::uint64_t>();
-    if (value > std::numeric_limits<T>::max()) return fail(name, "is too large");
-    out = static_cast<T>(value);
-  }
-  /// Reads null as NaN: a writer has no other form for a figure that is not finite.
-  void member(const char* name, double& out) const {
-    if (object_.is_object() && object_.contains(name) && object_[name].is_null()) {
-      out = std::numeric_limits<double>::quiet_NaN();
-    } else if (const Json* j = need(name)) {
-      if (!j->is_number()) return fail(name, "is not a number");
-      out = j->get<double>();
-    }
-  }
-  void member(const char* name, std::string& out) const {
-    const Json* j = need(name);
-    if (j != nullptr && !j->is_string()) return fail(name, "is not text");
-    if (j != nullptr) out = j->get<std::string>();
-  }
-  void member(const char* name, bool& out) const {
-    const Json* j = need(name);
-    if (j != nullptr && !j->is_boolean()) return fail(name, "is not true or false");
-    if (j != nullptr) out = j->get<bool>();
-  }
-  /// A member without a value is missing or null.
-  template <class T>
-  void member(const char* name, std::optional<T>& out) const {
-    if (find(name) != nullptr) member(name, out.emplace());
-  }
-  /// Reads a member that files of earlier versions do not have.
-  template <class T>
-  void later(const char* name, T& out) const {
-    if (find(name) != nullptr) member(name, out);
-  }
-  void texts(const char* name, std::vector<std::pair<std::string, std::string>>& out) const {
-    const Json* j = find(name);
-    if (j == nullptr) return;
-    if (!j->is_object()) return fail(name, "is not an object");
-    for (const auto& [key, value] : j->items()) {
-      if (!value.is_string()) return fail(name, "holds a value that is not text");
-      out.emplace_back(key, value.get<std::string>());
-    }
-  }
-  /// Calls read(reader, row) for each element of a member that may be missing.
-  template <class Row, class Read>
-  void rows(const char* name, std::vector<Row>& out, const Read& read) const {
-    const Json* j = find(name);
-    if (j == nullptr) return;
-    if (!j->is_array()) return fail(name, "is not an array");
-    out.reserve(j->size());
-    for (std::size_t i = 0; i < j->size() && error_.empty(); ++i) {
-      const JsonReader row((*j)[i], fmt::format("{}{}[{}].", path_, name, i), error_);
-      read(row, out.emplace_back());
-    }
-  }
-  template <class Row, class Read>
-  void samples(const char* name, std::vector<Row>& out, const Read& read) const {
-    rows(name, out, read);
-  }
-  /// Calls read(reader, out) for an object that may be missing.
-  template <class T, class Read>
-  void part(const char* name, T& out, const Read& read) const {
-    const Json* j = find(name);
-    if (j == nullptr) return;
-    const JsonReader in(*j, fmt::format("{}{}.", path_, name), error_);
-    read(in, out);
-  }
-  template <class T, class Read>
-  void part(const char* name, std::optional<T>& out, const Read& read) const {
-    if (find(name) != nullptr) part(name, out.emplace(), read);
-  }
-  /// Returns a member; null, with an error, when it is missing.
-  const Json* need(const char* name) const {
-    const Json* member = find(name);
-    if (member == nullptr) fail(name, "is missing");
-    return member;
-  }
-
- private:
-  const Json* find(const char* name) const {
-    if (!object_.is_object()) return nullptr;
-    const auto it = object_.find(name);
-    return it == object_.end() || it->is_null() ? nullptr : &*it;
-  }
-  void fail(std::string_view name, std::string_view what) const {
-    if (!error_.empty()) return;
-    std::string member = path_ + std::string(name);
-    if (name.empty() && !member.empty()) member.pop_back();
-    error_ = member.empty() ? fmt::format("it {}", what) : fmt::format("\"{}\" {}", member, what);
-  }
-
-  const Json& object_;
-  std::string path_;
-  std::string& error_;
-};
-
-/// The members of each object in their order in the JSON. `v` is a JsonWriter or a JsonReader.
+/// The members of each object in their order in the JSON. `v` is a JsonWriter or a RecordReader.
 namespace members {
 
 constexpr auto quantiles = [](auto& v, auto& q) {
@@ -314,7 +201,7 @@ void write_details(JsonWriter& v, const RunRecord& r) {
   v.rows("limit", r.limit, members::limit);
 }
 
-void read_run_record(const JsonReader& v, RunRecord& r) {
+void read_run_record(const RecordReader& v, RunRecord& r) {
   members::summary(v, r);
   members::details(v, r);
   v.later("job", r.job);
@@ -369,7 +256,7 @@ Result<std::vector<RunRecord>> runs_from_json(std::string_view text, std::string
   if (!parsed) return parsed.error();
   std::string error;
   std::vector<RunRecord> runs;
-  const JsonReader top(*parsed, "", error);
+  const RecordReader top(*parsed, error);
   if (error.empty() && top.need("runs") != nullptr) top.rows("runs", runs, read_run_record);
   if (error.empty() && runs.empty()) error = "\"runs\" is empty";
   if (!error.empty()) return malformed(origin, error);
@@ -381,7 +268,7 @@ Result<RunRecord> from_json(std::string_view text, std::string_view origin) {
   if (!parsed) return parsed.error();
   std::string error;
   RunRecord record;
-  const JsonReader top(*parsed, "", error);
+  const RecordReader top(*parsed, error);
   if (error.empty()) read_run_record(top, record);
   if (!error.empty()) return malformed(origin, error);
   return record;

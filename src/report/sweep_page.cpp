@@ -8,7 +8,6 @@
 #include <functional>
 #include <set>
 
-#include "report/assets.hpp"
 #include "report/html.hpp"
 #include "report/page_parts.hpp"
 
@@ -266,24 +265,6 @@ Chart by_bandwidth(const SweepRecord& record, const Grid& grid) {
 
 /// A table: its head, and rows whose first cell names them. Cells are escaped; `style` is that of a
 /// cell, or empty.
-void add_table(Page& page, const std::vector<std::string>& head,
-               const std::vector<std::vector<std::string>>& rows,
-               const std::function<std::string(std::size_t, std::size_t)>& style = {}) {
-  page.raw("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>");
-  for (const std::string& cell : head) page.add("<th scope=\"col\">{}</th>", html_escape(cell));
-  page.raw("</tr></thead>\n<tbody>\n");
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    page.add("<tr><th scope=\"row\">{}</th>", html_escape(rows[r][0]));
-    for (std::size_t c = 1; c < rows[r].size(); ++c) {
-      const std::string css = style ? style(r, c) : "";
-      page.add("<td{}>{}</td>", css.empty() ? "" : fmt::format(" style=\"{}\"", css),
-               html_escape(rows[r][c]));
-    }
-    page.raw("</tr>\n");
-  }
-  page.raw("</tbody>\n</table></div>\n");
-}
-
 /// The slow-down of each network, darker with its logarithm.
 void add_heat_map(Page& page, const SweepRecord& record, const Grid& grid) {
   std::vector<std::vector<std::string>> rows;
@@ -361,9 +342,7 @@ void add_points(Page& page, const SweepRecord& record) {
 std::string sweep_page(const SweepRecord& record) {
   const Grid grid = grid_of(record);
   Page page;
-  add_head(page, "Sensitivity of " + record.program);
-  page.raw("<body>\n");
-  page.raw(page_brand());
+  begin_page(page, "Sensitivity of " + record.program);
   page.add("<h1>Sensitivity of {}</h1>\n<p class=\"summary\">{}</p>\n", html_escape(record.program),
            prose(record.needs));
   for (const std::string& warning : record.warnings) {
@@ -380,9 +359,7 @@ std::string sweep_page(const SweepRecord& record) {
   add_heat_map(page, record, grid);
   add_needs(page, record);
   add_points(page, record);
-  add_command(page, record.command, "The command that made this page:");
-  page.raw("</main>\n</body>\n</html>\n");
-  return page.take();
+  return end_page(page, record.command);
 }
 
 }  // namespace weft::report
