@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/sinks/archive_sink.hpp"
+#include "stream/sinks/sinks.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

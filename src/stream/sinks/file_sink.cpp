@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/sinks/file_sink.hpp"
+#include "stream/sinks/sinks.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

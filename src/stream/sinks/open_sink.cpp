@@ -3,11 +3,9 @@
 
 #include "base/check.hpp"
 #include "stream/shm/shm_sink.hpp"
-#include "stream/sinks/archive_sink.hpp"
 #include "stream/sinks/check_sink.hpp"
 #include "stream/sinks/counting.hpp"
-#include "stream/sinks/exec_sink.hpp"
-#include "stream/sinks/file_sink.hpp"
+#include "stream/sinks/sinks.hpp"
 #include "stream/sinks/tee_sink.hpp"
 #include "stream/uri.hpp"
 #include "weft/sink.hpp"

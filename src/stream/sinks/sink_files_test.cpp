@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/system_error.hpp"
 #include "stream/sinks/built_timeslice.hpp"
-#include "stream/sources/pieces.hpp"
 #include "wire/archive/golden.hpp"
 #include "wire/archive/reader.hpp"
 
@@ -164,7 +164,7 @@ TEST_F(KilledNode, that_was_the_last_to_write_a_file_leaves_it_to_be_named) {
   (*killed)->leave();
   EXPECT_THAT(directory_.names(), Contains("out.part-1"));
   ASSERT_TRUE(complete_files(sinks, place));
-  EXPECT_EQ(*sha256_of(directory_ / "out"), *sha256_of(directory_ / "in"));
+  EXPECT_TRUE(*read_text_file(directory_ / "out") == *read_text_file(directory_ / "in"));
 }
 
 TEST_F(KilledNode, of_another_run_leaves_archives_that_the_next_run_finds) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/sources/file_feed.hpp"
+#include "stream/sources/feeds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -135,13 +135,6 @@ TEST(file_source, says_what_is_wrong) {
   std::filesystem::resize_file(directory / "data", 500);
   EXPECT_THAT(collect(**source).error().message,
               HasSubstr("became shorter while it was read: 500 bytes instead of 1000"));
-}
-
-TEST(file_source, sha256_is_that_of_the_bytes) {
-  const TestDirectory directory;
-  write_whole(directory / "abc", wire::bytes_from_hex("\"abc\""));
-  EXPECT_EQ(*sha256_of(directory / "abc"),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 }  // namespace

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
 #include "base/check.hpp"
-#include "stream/sources/archive_feed.hpp"
 #include "stream/sources/feed_source.hpp"
-#include "stream/sources/file_feed.hpp"
-#include "stream/sources/pattern_feed.hpp"
-#include "stream/sources/pcap_feed.hpp"
+#include "stream/sources/feeds.hpp"
 #include "stream/sources/read_ahead.hpp"
 #include "weft/source.hpp"
 

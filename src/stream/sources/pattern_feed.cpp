@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/sources/pattern_feed.hpp"
+#include "stream/sources/feeds.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/sources/pcap_feed.hpp"
+#include "stream/sources/feeds.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stream/sources/pcap_feed.hpp"
+#include "stream/sources/feeds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

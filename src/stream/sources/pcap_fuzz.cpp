@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "stream/sources/pcap_feed.hpp"
+#include "stream/sources/feeds.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;

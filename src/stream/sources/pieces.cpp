@@ -3,12 +3,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "base/check.hpp"
@@ -112,26 +110,6 @@ Result<void> FileList::read(std::uint64_t offset, std::span<std::byte> into) {
     into = into.subspan(static_cast<std::size_t>(n));
   }
   return {};
-}
-
-Result<std::string> sha256_of(const std::string& path) {
-  auto list = FileList::open(path);
-  if (!list) return std::move(list).error();
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  std::vector<std::byte> buffer(1 << 20);
-  for (std::uint64_t at = 0; at < list->total(); at += buffer.size()) {
-    const auto part =
-        std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), list->total() - at));
-    if (auto read = list->read(at, part); !read) return std::move(read).error();
-    crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(part.data()),
-                              part.size());
-  }
-  std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-  crypto_hash_sha256_final(&state, digest.data());
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
 }
 
 }  // namespace weft

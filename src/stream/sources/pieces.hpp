@@ -66,8 +66,4 @@ class FileList {
   int descriptor_ = -1;
 };
 
-/// Returns the SHA-256 of all bytes of a file or directory, in the order of FileList, as
-/// hexadecimal digits. Errors: those of FileList.
-Result<std::string> sha256_of(const std::string& path);
-
 }  // namespace weft
