@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>

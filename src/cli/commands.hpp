@@ -40,7 +40,10 @@ void run_stoppable(Outcome& outcome, const std::function<void()>& body);
 
 void add_archive_command(CLI::App& root, Outcome& outcome);
 void add_odp_command(CLI::App& root, Outcome& outcome);
+void add_doctor_command(CLI::App& root, Outcome& outcome);
 void add_emulate_command(CLI::App& app, Outcome& outcome);
+/// --ucx of `weft emulate` and `weft sweep`: Open MPI is to use UCX in place of its default.
+void add_ucx_flag(CLI::App& command, bool& use_ucx);
 /// `weft odp bench`, below `weft odp`.
 void add_odp_bench_command(CLI::App& odp, Outcome& outcome);
 /// `weft odp diagnose`, below `weft odp`.

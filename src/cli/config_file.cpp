@@ -21,7 +21,7 @@ namespace weft::cli {
 namespace {
 
 constexpr const char* option_name = "--config";
-constexpr std::size_t largest_file = 1 << 20;
+constexpr std::size_t largest_config = 1 << 20;
 
 /// Throws an error that names file and line and says what is wrong there.
 [[noreturn]] void refuse(const std::string& path, const toml::source_region& where,
@@ -69,7 +69,7 @@ void apply(CLI::App& command, const std::string& path, const std::string& name,
 }
 
 void read_config_file(CLI::App& command, const std::string& path) {
-  const auto text = read_text_file(path, largest_file);
+  const auto text = read_text_file(path, largest_config);
   if (!text) {
     throw CLI::FileError(fmt::format("{}: {}", option_name, text.error().message),
                          static_cast<int>(exit_code_of(text.error().code)));

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "cli/doctor_command.hpp"
+#include "cli/commands.hpp"
 #include "rdma/machine.hpp"
 
 namespace weft::cli {

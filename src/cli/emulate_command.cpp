@@ -6,14 +6,11 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
-#include <utility>
 
 #include "base/units.hpp"
 #include "base/whole_file.hpp"
 #include "cli/commands.hpp"
-#include "cli/emulation_options.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/terminal.hpp"
@@ -134,6 +131,11 @@ Result<void> run_calibrate(const std::string& out) {
 }
 
 }  // namespace
+
+void add_ucx_flag(CLI::App& command, bool& use_ucx) {
+  command.add_flag("--ucx", use_ucx,
+                   "make Open MPI use UCX, which can be interposed; its default cannot");
+}
 
 void add_emulate_command(CLI::App& app, Outcome& outcome) {
   auto* emulate =

@@ -17,7 +17,6 @@
 #include "base/system_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
-#include "cli/doctor_command.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/suggest.hpp"
 #include "cli/suggestions.hpp"

@@ -183,8 +183,7 @@ void add_options(CLI::App& command, BenchCommand& state) {
   command.add_option("--num-qps", o.queue_pairs, "queue pairs that take turns")
       ->check(CLI::Range(1U, rdma::most_queue_pairs))
       ->capture_default_str();
-  add_parsed(command, "--interval", o.interval, parse_duration, "time between two READs", "0s")
-      ->type_name("TIME");
+  add_parsed(command, "--interval", o.interval, parse_duration, "time between two READs", "0s");
   add_parsed(command, "--odp", o.paged, rdma::parse_paged_side,
              "side whose memory is paged, if the device supports it: none, client, server or both",
              "both")

@@ -243,11 +243,9 @@ void add_load_options(CLI::App& simulate, SimulateCommand& s) {
       ->check(CLI::Range(1U, 16'384U))
       ->capture_default_str();
   add_parsed(simulate, "--interval", s.options.interval, parse_duration,
-             "time between two operations", "0s")
-      ->type_name("TIME");
+             "time between two operations", "0s");
   add_parsed(simulate, "--jitter", s.options.jitter, parse_duration,
-             "mean of a random time that is added to each interval", "0s")
-      ->type_name("TIME");
+             "mean of a random time that is added to each interval", "0s");
   add_parsed(simulate, "--then", s.options.second_verb, parse_verb,
              "operation after the first READ: read, write or send", "read")
       ->type_name("WORD");

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "report/run_record.hpp"
 #include "report/words.hpp"

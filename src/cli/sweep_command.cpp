@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -13,7 +12,6 @@
 #include "base/units.hpp"
 #include "base/whole_file.hpp"
 #include "cli/commands.hpp"
-#include "cli/emulation_options.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/sweep_report.hpp"
@@ -274,8 +272,7 @@ void add_networks(CLI::App& sweep, SweepCommand& s) {
 void add_effort(CLI::App& sweep, SweepCommand& s) {
   add_parsed(sweep, "--budget", s.budget, parse_budget,
              "time limit: no run starts that would end later, except the first run of a point",
-             "10min")
-      ->type_name("TIME");
+             "10min");
   add_parsed(sweep, "--precision", s.precision, parse_precision,
              "repeat a point until its median is known to ± this share", "2%")
       ->type_name("PERCENT");

@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "base/check.hpp"
-#include "base/units.hpp"
 
 namespace weft::cli {
 namespace {

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,88 +73,57 @@ Examples:
   weft testbed up --name lab && weft testbed run --name lab --on host0-3 -- hostname -I
 )help";
 
-// The options as the user wrote them, not parsed yet.
 struct Words {
-  std::uint32_t hosts = testbed::TestbedOptions{}.hosts;
-  std::string link = "0";
-  std::string uplink = "0";
+  testbed::TestbedOptions shape;  // but for its levels
   std::vector<std::string> levels;
-  std::string queue = "128KiB";
-  std::string delay = "0";
-  std::uint32_t mtu = testbed::TestbedOptions{}.mtu;
-  std::string congestion_control = testbed::TestbedOptions{}.congestion_control;
-  std::string lifetime = "720min";
   std::string name = "default";
   bool all = false;
   std::string on;
   std::vector<std::string> faults;
-  std::string time_limit = "60min";
+  testbed::RunOptions run;  // but for what depends on the number of hosts
   bool no_prefix = false;
-  std::vector<std::string> command;
 };
 
 // Options that describe a testbed.
 std::vector<CLI::Option*> add_shape(CLI::App& command, Words& words) {
+  testbed::TestbedOptions& shape = words.shape;
   return {
-      command.add_option("--hosts", words.hosts, "number of hosts, 1 to 64")->capture_default_str(),
-      command.add_option("--link", words.link, "rate of each link, as 100Mbit; 0: not limited")
-          ->type_name("RATE")
-          ->capture_default_str(),
-      command
-          .add_option("--uplink", words.uplink,
-                      "rate of the link between two switches, with half of the hosts each; 0: "
-                      "one switch")
-          ->type_name("RATE")
-          ->capture_default_str(),
+      command.add_option("--hosts", shape.hosts, "number of hosts, 1 to 64")->capture_default_str(),
+      add_parsed(command, "--link", shape.link, parse_bandwidth,
+                 "rate of each link, as 100Mbit; 0: not limited", "0"),
+      add_parsed(command, "--uplink", shape.uplink, parse_bandwidth,
+                 "rate of the link between two switches, with half of the hosts each; 0: "
+                 "one switch",
+                 "0"),
       add_words(command, "--levels", words.levels, {.known = {}, .may_repeat = true},
                 "weights of service levels 0, 1, ... at switch ports, as 1,2,4,8; by "
                 "default ports have one queue")
           ->type_name("WEIGHTS"),
-      command
-          .add_option("--queue", words.queue,
-                      "bytes that a switch port queues before it drops packets")
-          ->type_name("SIZE")
+      add_parsed(command, "--queue", shape.queue, parse_byte_count,
+                 "bytes that a switch port queues before it drops packets", "128KiB"),
+      add_parsed(command, "--delay", shape.delay, parse_duration,
+                 "one-way latency to add between hosts, as 50us; needs netem", "0"),
+      command.add_option("--mtu", shape.mtu, "MTU of the links, 1280 to 9000 bytes")
           ->capture_default_str(),
       command
-          .add_option("--delay", words.delay,
-                      "one-way latency to add between hosts, as 50us; needs netem")
-          ->type_name("TIME")
-          ->capture_default_str(),
-      command.add_option("--mtu", words.mtu, "MTU of the links, 1280 to 9000 bytes")
-          ->capture_default_str(),
-      command
-          .add_option("--congestion-control", words.congestion_control,
+          .add_option("--congestion-control", shape.congestion_control,
                       "TCP's congestion control, one that the kernel allows")
           ->capture_default_str(),
-      command.add_option("--lifetime", words.lifetime, "take the testbed down after this time")
-          ->type_name("TIME")
-          ->capture_default_str()};
-}
-
-// An amount behind an option; the error names the option.
-template <class T>
-bool read(Result<T> parsed, std::string_view option, T& out, std::optional<Error>& error) {
-  if (parsed.ok()) {
-    out = *std::move(parsed);
-    return true;
-  }
-  if (!error) {
-    error = Error{parsed.error().code, fmt::format("{}: {}", option, parsed.error().message)};
-  }
-  return false;
+      add_parsed(command, "--lifetime", shape.lifetime, parse_duration,
+                 "take the testbed down after this time", "720min")};
 }
 
 /// One that was asked for has to be there; the default gives way to the kernel's own.
-Result<void> check_congestion_control(const Words& words) {
-  if (words.congestion_control == testbed::TestbedOptions{}.congestion_control) return {};
+Result<void> check_congestion_control(const std::string& wanted) {
+  if (wanted == testbed::TestbedOptions{}.congestion_control) return {};
   std::ifstream file("/proc/sys/net/ipv4/tcp_available_congestion_control");
   std::vector<std::string> names;
   for (std::string name; file >> name;) names.push_back(name);
-  const bool known = std::find(names.begin(), names.end(), words.congestion_control) != names.end();
-  if (names.empty() || known || words.congestion_control.empty()) return {};
+  const bool known = std::find(names.begin(), names.end(), wanted) != names.end();
+  if (names.empty() || known || wanted.empty()) return {};
   return Error{ErrorCode::invalid_argument,
-               fmt::format("--congestion-control: this kernel has no '{}'; use one of {}",
-                           words.congestion_control, fmt::join(names, ", "))};
+               fmt::format("--congestion-control: this kernel has no '{}'; use one of {}", wanted,
+                           fmt::join(names, ", "))};
 }
 
 /// Levels as connections of weft mark them.
@@ -167,8 +135,9 @@ Result<std::vector<testbed::LevelClass>> levels_of(const std::vector<std::string
     const char* const end = weights[i].data() + weights[i].size();
     const auto [rest, error] = std::from_chars(weights[i].data(), end, weight);
     if (error != std::errc() || rest != end || weight == 0) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' is no weight of a level: give 1 to 255", weights[i])};
+      return Error{
+          ErrorCode::invalid_argument,
+          fmt::format("--levels: '{}' is no weight of a level: give 1 to 255", weights[i])};
     }
     // More than there are levels are refused with the rest of the options.
     levels.push_back({.dscp = i < dscp.size() ? dscp[i] : std::uint8_t{0}, .weight = weight});
@@ -177,19 +146,12 @@ Result<std::vector<testbed::LevelClass>> levels_of(const std::vector<std::string
 }
 
 Result<testbed::TestbedOptions> understand(const Words& words) {
-  testbed::TestbedOptions options;
-  std::optional<Error> error;
-  options.hosts = words.hosts;
-  options.mtu = words.mtu;
-  options.congestion_control = words.congestion_control;
-  if (auto known = check_congestion_control(words); !known.ok()) return std::move(known).error();
-  read(parse_bandwidth(words.link), "--link", options.link, error);
-  read(parse_bandwidth(words.uplink), "--uplink", options.uplink, error);
-  read(levels_of(words.levels), "--levels", options.levels, error);
-  read(parse_byte_count(words.queue), "--queue", options.queue, error);
-  read(parse_duration(words.delay), "--delay", options.delay, error);
-  read(parse_duration(words.lifetime), "--lifetime", options.lifetime, error);
-  if (error) return *error;
+  testbed::TestbedOptions options = words.shape;
+  auto known = check_congestion_control(options.congestion_control);
+  if (!known.ok()) return std::move(known).error();
+  auto levels = levels_of(words.levels);
+  if (!levels.ok()) return levels.error();
+  options.levels = *std::move(levels);
   if (auto possible = testbed::check(options); !possible.ok()) return std::move(possible).error();
   return options;
 }
@@ -246,13 +208,13 @@ Result<Duration> parse_time_limit(const std::string& text) {
 }
 
 Result<testbed::RunOptions> understand_run(const Words& words, std::uint32_t hosts) {
-  testbed::RunOptions run;
-  run.command = words.command;
+  testbed::RunOptions run = words.run;
   run.prefix = !words.no_prefix;
-  std::optional<Error> error;
-  read(parse_time_limit(words.time_limit), "--time-limit", run.time_limit, error);
-  if (!words.on.empty()) read(faults::parse_hosts(words.on, hosts), "--on", run.hosts, error);
-  if (error) return *error;
+  if (!words.on.empty()) {
+    auto on = faults::parse_hosts(words.on, hosts);
+    if (!on.ok()) return Error{on.error().code, "--on: " + on.error().message};
+    run.hosts = *std::move(on);
+  }
   for (const auto& text : words.faults) {
     auto fault = faults::parse_fault(text, hosts);
     if (!fault.ok()) return std::move(fault).error();
@@ -282,9 +244,10 @@ void conclude(const Words& words, const testbed::RunResult& result, Outcome& out
   if (result.interrupted) {
     outcome.code = result.signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   } else if (result.timed_out) {
-    report_error({ErrorCode::timed_out,
-                  fmt::format("--time-limit {}: the command was still running", words.time_limit)},
-                 outcome);
+    report_error(
+        {ErrorCode::timed_out, fmt::format("--time-limit {}: the command was still running",
+                                           to_text(words.run.time_limit))},
+        outcome);
     outcome.code = ExitCode::failed;
   } else if (result.exit_code != 0) {
     // The command's own, as a shell passes it on.
@@ -335,12 +298,12 @@ void add_run(CLI::App& group, Outcome& outcome) {
       ->add_option("--fault", words->faults,
                    "fault to inject (several allowed), as 'at=2s kill host3'")
       ->allow_extra_args(false);
-  command->add_option("--time-limit", words->time_limit, "end the command after this time")
-      ->type_name("TIME")
-      ->capture_default_str();
+  add_parsed(*command, "--time-limit", words->run.time_limit, parse_time_limit,
+             "end the command after this time", "60min");
   command->add_flag("--no-prefix", words->no_prefix,
                     "print lines of output without their host's name");
-  command->add_option("COMMAND", words->command, "program and its arguments, after --")->required();
+  command->add_option("COMMAND", words->run.command, "program and its arguments, after --")
+      ->required();
   command->footer(kRunHelp);
   command->callback([words, name, &outcome] {
     // The processes write past our own buffer.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -234,8 +233,7 @@ void add_replay_command(CLI::App& trace, Outcome& outcome) {
       ->type_name("NUMBER")
       ->capture_default_str();
   add_parsed(*replay, "--eager", s.eager, parse_byte_count,
-             "largest message of the eager protocol; longer ones use rendezvous", to_text(s.eager))
-      ->type_name("SIZE");
+             "largest message of the eager protocol; longer ones use rendezvous", to_text(s.eager));
   replay
       ->add_option("--iterations", s.iterations,
                    "number of replays; each takes one of the traces at random")

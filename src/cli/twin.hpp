@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "cli/stream_settings.hpp"
 #include "report/run_record.hpp"

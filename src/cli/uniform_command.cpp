@@ -218,11 +218,9 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   uniform->add_option("--load", s.traffic.load, "offered load, as a share of each host's link")
       ->capture_default_str();
   add_parsed(*uniform, "--packet", s.packet, parse_byte_count,
-             "size of a message, which is one packet", "4KiB")
-      ->type_name("SIZE");
+             "size of a message, which is one packet", "4KiB");
   add_parsed(*uniform, "--duration", s.duration, parse_duration,
-             "simulated time of sending; all messages arrive after it", "1ms")
-      ->type_name("TIME");
+             "simulated time of sending; all messages arrive after it", "1ms");
   uniform->add_option("--levels", s.levels, "service levels that share the load")
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
