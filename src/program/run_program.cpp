@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,13 +12,32 @@
 #include "process/job_process.hpp"
 #include "process/simulated/simulated_program.hpp"
 #include "program/exit_departure.hpp"
-#include "program/recorded_program.hpp"
+#include "program/recorded_process.hpp"
 #include "weft/program.hpp"
 
 namespace weft {
 namespace {
 
 using Arguments = std::span<const std::string>;
+
+/// The program itself where the environment asks for no recording, or one that does the same and
+/// leaves a recording of its messages and computation, of which `weft trace record` makes a trace:
+/// real processes and simulated ones alike, by their own clocks.
+Program recorded_if_asked(const Program& program) {
+  const char* directory = std::getenv(trace::recordings_variable);
+  if (directory == nullptr) return program;
+  return [program, directory = std::string(directory)](Process& process,
+                                                       std::span<const std::string> arguments) {
+    auto recorded = RecordedProcess::begin(process, directory);
+    if (!recorded) {
+      fmt::print(stderr, "rank {}: {}\n", process.world().rank().value(), recorded.error().message);
+      return 1;
+    }
+    const int code = program(**recorded, arguments);
+    if (code == 0) (*recorded)->end();
+    return code;
+  };
+}
 
 /// This process is one of the job's, until it exits.
 Result<int> run_one(JobInvitation invitation, const Program& program, Arguments arguments) {
