@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/module_loader.hpp"
-#include "base/mpi_launcher.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/paired.hpp"
 #include "emulate/sockets.hpp"

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/ranks_jobs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>

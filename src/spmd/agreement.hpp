@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <vector>
 

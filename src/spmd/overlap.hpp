@@ -3,10 +3,8 @@
 // alone: sender and receiver walk through the same pieces in the same order.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "weft/spmd/partitioning.hpp"
 

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <vector>
 
 #include "spmd/operations.hpp"
 

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "testbed/spaces.hpp"
 #include "weft/result.hpp"

@@ -2,7 +2,6 @@
 // The compute node's part; the input node's is in grant_input.cpp.
 #include "core/schedule/grant.hpp"
 
-#include <cmath>
 #include <limits>
 #include <utility>
 

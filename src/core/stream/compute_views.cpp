@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a compute node follows views.
-#include <algorithm>
 #include <utility>
 
 #include "core/stream/compute_machine.hpp"

@@ -2,7 +2,6 @@
 #include "core/sweep/analysis.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "base/check.hpp"

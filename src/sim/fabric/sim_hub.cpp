@@ -3,8 +3,6 @@
 // sim_hub_border.cpp has the words to other parts of a divided simulation.
 #include "sim/fabric/sim_hub.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/check.hpp"

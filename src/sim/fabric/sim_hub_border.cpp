@@ -2,7 +2,6 @@
 // The words between hubs of one job in different parts of a divided simulation. A flight's packets
 // go through the network as in any simulation, but its contents at once: they are there before the
 // packets can be.
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
 

@@ -2,9 +2,7 @@
 // Operations between hosts over reliable connections: one for each pair of endpoints that are
 // connected and each service level. Greetings go without, as those of a connection manager do.
 #include <algorithm>
-#include <utility>
 
-#include "base/check.hpp"
 #include "sim/fabric/sim_endpoint.hpp"
 #include "sim/fabric/sim_hub.hpp"
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <string_view>
 
 #include "base/module_loader.hpp"
 #include "base/number_text.hpp"

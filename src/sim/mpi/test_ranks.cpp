@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <string_view>
 
 #include "sim/mpi/mpi_exchange.hpp"

@@ -2,7 +2,6 @@
 #include "sim/partition/windows.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/check.hpp"
 #include "sim/partition/partition.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/routing/dragonfly_tables.hpp"
 
-#include <variant>
-
 #include "base/check.hpp"
 
 namespace weft::sim {

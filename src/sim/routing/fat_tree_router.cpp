@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <variant>
 
 #include "sim/routing/arithmetic.hpp"
 #include "sim/routing/families.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <variant>
 
 #include "sim/routing/arithmetic.hpp"
 #include "sim/routing/families.hpp"

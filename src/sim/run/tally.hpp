@@ -2,7 +2,6 @@
 // Tally: figures of a divided simulation, of which every part has a share, added up.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 

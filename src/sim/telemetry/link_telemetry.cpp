@@ -2,7 +2,6 @@
 #include "sim/telemetry/link_telemetry.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/check.hpp"
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <unordered_map>
 
 #include "base/nearest.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/topology/topology_file.hpp"
 
-#include <fmt/format.h>
-
 #include "base/system_error.hpp"
 #include "sim/topology/line_cursor.hpp"
 

@@ -2,7 +2,6 @@
 // Helpers of node 0 to merge the others' figures.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <sstream>
 
 #include "base/log.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/log.hpp"
-#include "base/units.hpp"
 #include "core/stream/input_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/node/held_time.hpp"

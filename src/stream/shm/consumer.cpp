@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weft/consumer.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "base/check.hpp"

@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/check.hpp"
-#include "base/units.hpp"
 
 namespace weft::shm {
 namespace {

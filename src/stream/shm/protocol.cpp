@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "base/check.hpp"
 #include "wire/codec.hpp"

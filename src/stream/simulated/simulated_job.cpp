@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/simulated/simulated_job.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "base/check.hpp"

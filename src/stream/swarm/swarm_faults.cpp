@@ -2,7 +2,6 @@
 // Draws the faults of a swarm case. It never draws the permanent loss of every input node or of
 // every compute node, because weft promises nothing in these cases.
 #include <algorithm>
-#include <array>
 
 #include "stream/swarm/swarm_case.hpp"
 

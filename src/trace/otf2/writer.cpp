@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
 #include <numeric>
 
 #include "trace/otf2/definitions.hpp"

@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 
 #include <unordered_map>
-#include <vector>
 
 #include "trace/events/collective_size.hpp"
 #include "trace/record/recorder.hpp"

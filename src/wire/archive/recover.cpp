@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
-#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>

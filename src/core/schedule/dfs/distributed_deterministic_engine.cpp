@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/dfs/distributed_deterministic_engine.hpp"
 
-#include <algorithm>
 #include <variant>
 
 namespace weft::schedule::dfs {

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <queue>
-#include <set>
 #include <vector>
 
 #include "base/rng.hpp"

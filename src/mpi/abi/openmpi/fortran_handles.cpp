@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <utility>
 
 #include "mpi/abi/openmpi/fortran.hpp"
 
