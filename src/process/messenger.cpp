@@ -193,21 +193,25 @@ bool Messenger::turn(Instant now, int looks) {
 }
 
 template <class Finished>
-Result<void> Messenger::turn_until(Finished&& finished, std::span<const Operation> operations) {
+Result<void> Messenger::turn_until(Finished&& finished, std::span<const Operation> operations,
+                                   Duration patience) {
   if (finished()) return {};
   // Messages that are there need no look at the clock, which takes as long as a message does. After
   // one such turn comes one that looks, and takes the news.
   if (!failure_) {
     if (const auto now = waiter_.recently()) has_moved_ |= turn(*now, 1);
   }
+  std::optional<Instant> end;
   while (!finished()) {
     const Instant now = waiter_.now();
+    if (!end) end = patience < Duration::max() ? now + patience : Instant::never();
     auto worked = work(now, waiter_.looks_per_turn(), operations);
     if (!worked) return std::move(worked).error();
     // News may have ended it: there is nothing left that would end a sleep.
     if (*worked || finished()) continue;
+    if (now >= *end) return {};
     look_for_room(now);
-    waiter_.idle(now, fabric_, next_deadline());
+    waiter_.idle(now, fabric_, std::min(next_deadline(), *end));
   }
   return {};
 }
@@ -311,15 +315,18 @@ Result<std::size_t> Messenger::wait(Operation operation) {
   return static_cast<std::size_t>(state.size);
 }
 
-Result<void> Messenger::wait_any(std::span<const Operation> operations, const bool& also) {
+Result<bool> Messenger::wait_any(std::span<const Operation> operations, const bool& also,
+                                 Duration patience) {
   const auto any_done = [&] {
     return also || std::any_of(operations.begin(), operations.end(),
                                [&](Operation operation) { return is_ready(operation); });
   };
   misses_senders_ = true;
-  auto good = turn_until([&] { return any_done() || is_over(); }, operations);
+  auto good = turn_until([&] { return any_done() || is_over(); }, operations, patience);
   misses_senders_ = false;
-  if (!good || any_done()) return good;
+  if (good && any_done()) return true;
+  if (good && !is_over()) return false;
+  if (!good) return std::move(good).error();
   cancel_all();
   return Error{ErrorCode::cancelled, "the job is over"};
 }

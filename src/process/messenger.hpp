@@ -85,9 +85,10 @@ class Messenger final : private MessageHistory {
     if (!refused_.empty() && is_refused(operation)) return std::nullopt;
     return machine_.excess(operation);
   }
-  /// Turns until one of them is ready, or `also` is true, which a sink may set. Errors: the job is
-  /// aborted, or over.
-  Result<void> wait_any(std::span<const Operation> operations, const bool& also = never);
+  /// Turns until one of them is ready, or `also` is true, which a sink may set. False: neither
+  /// happened for that long. Errors: the job is aborted, or over.
+  Result<bool> wait_any(std::span<const Operation> operations, const bool& also = never,
+                        Duration patience = Duration::max());
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
   /// Turns once in the same way, independently of any operation.
@@ -103,6 +104,10 @@ class Messenger final : private MessageHistory {
   /// programs are over. Errors: word from outside.
   Result<void> serve_until_over();
 
+  /// Ends this process's part in the job: every wait ends with that error. A sink may call it.
+  void fail(Error why) {
+    if (!failure_) failure_ = std::move(why);
+  }
   /// Returns the error of a failed sink of that peer's messages.
   Error failure_of(message::Failure failure, NodeId peer) const;
   /// True when all programs of the job are over.
@@ -143,9 +148,10 @@ class Messenger final : private MessageHistory {
   void note_lost_link();
   /// A turn with all that belongs to it. False: nothing happened, and nothing is due at `now`.
   Result<bool> work(Instant now, int looks, std::span<const Operation> operations);
-  /// Until `finished` says so.
+  /// Until `finished` says so, or nothing is to be done any more when `patience` is over.
   template <class Finished>
-  Result<void> turn_until(Finished&& finished, std::span<const Operation> operations = {});
+  Result<void> turn_until(Finished&& finished, std::span<const Operation> operations = {},
+                          Duration patience = Duration::max());
   bool missed();
   void look_for_peer(Instant now, Operation of);
   /// Says once of each such process that it lives and answers nothing, and what this one waits for.

@@ -156,6 +156,7 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
     return result;
   }
   Transfer& transfer = *library().transfer;
+  const bool has_name = !job->plan;
   collective::Plan plan = job->plan ? std::move(*job->plan) : plan_for(group(), job->request);
   if (request == nullptr) {
     transfer.begin_collective(group());
@@ -164,6 +165,9 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
     return call.settle(communicator);
   }
   CollectiveFlows& flows = own_flows != nullptr ? *own_flows : next_flows();
+  transfer.begin_collective_on(group(), flows.tag,
+                               own_flows != nullptr ? CallKind::persistent : CallKind::nonblocking,
+                               has_name ? &job->request : nullptr);
   auto done = std::make_shared<bool>(false);
   const std::shared_ptr<const bool> before = std::exchange(flows.last_done, done);
   transfer.start(std::make_unique<CollectiveTask>(*this, std::move(job), std::move(plan), flows.tag,

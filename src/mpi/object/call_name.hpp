@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallName: which blocking call of a collective operation a short message belongs to.
+// CallName: a call of a collective operation, as a message says it; CallRecord: those of a process.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -11,14 +12,19 @@
 
 namespace weft::mpi {
 
-/// Operation, root and number of a call, in the bits of a message's length that short messages
-/// leave free. Members of a group make the same calls in the same order.
+enum class CallKind : std::uint8_t { blocking, nonblocking, persistent };
+
+/// Kind, operation, root and number of a call, in the bits of a message's length that short
+/// messages leave free. Members of a group make the same calls in the same order. A persistent
+/// operation has a number of its own, which no other has.
 class CallName {
  public:
   /// Of a call that has no name: it fits to any.
   CallName() = default;
-  CallName(collective::Operation operation, std::uint32_t root, std::uint32_t number)
+  CallName(collective::Operation operation, std::uint32_t root, std::uint32_t number,
+           CallKind kind = CallKind::blocking)
       : bits_((std::uint64_t{number} & most) << 44 | (std::uint64_t{root} & most) << 24 |
+              static_cast<std::uint64_t>(kind) << 21 |
               (static_cast<std::uint64_t>(operation) + 1) << 16) {}
   /// Takes the two parts of what `with` returned.
   static CallName of(std::uint64_t word) {
@@ -31,16 +37,24 @@ class CallName {
   std::uint64_t with(std::uint64_t length) const { return bits_ | length; }
 
   bool fits(CallName other) const { return bits_ == other.bits_ || bits_ == 0 || other.bits_ == 0; }
+  bool is_named() const { return bits_ != 0; }
+  CallKind kind() const { return static_cast<CallKind>(bits_ >> 21 & 0x3); }
+  /// Modulo 2^20.
+  std::uint32_t number() const { return static_cast<std::uint32_t>(bits_ >> 44); }
   /// The root is modulo 2^20, and so is the number, of which the one nearest to `near` is meant.
   std::string text(std::uint32_t near) const {
-    const auto operation = static_cast<collective::Operation>((bits_ >> 16 & 0xff) - 1);
+    const auto operation = static_cast<collective::Operation>((bits_ >> 16 & 0x1f) - 1);
     const auto has_root = operation == collective::Operation::broadcast ||
                           operation == collective::Operation::reduce ||
                           operation == collective::Operation::gather ||
                           operation == collective::Operation::scatter;
-    const auto behind = static_cast<std::int64_t>((near - (bits_ >> 44) + most / 2) & most);
-    return fmt::format("{}{} of this communicator, collective call {} there", name_of(operation),
-                       has_root ? fmt::format(" with root {}", bits_ >> 24 & most) : "",
+    const std::string what =
+        fmt::format("{}{} of this communicator", name_of(operation),
+                    has_root ? fmt::format(" with root {}", bits_ >> 24 & most) : "");
+    if (kind() == CallKind::persistent) return "persistent " + what;
+    const auto behind = static_cast<std::int64_t>((near - number() + most / 2) & most);
+    return fmt::format("{}{}, collective call {} there",
+                       kind() == CallKind::nonblocking ? "nonblocking " : "", what,
                        std::int64_t{near} + static_cast<std::int64_t>(most / 2) - behind);
   }
 
@@ -48,6 +62,26 @@ class CallName {
   static constexpr std::uint64_t most = 0xf'ffff;
   static constexpr std::uint64_t length_bits = 0xffff;
   std::uint64_t bits_ = 0;
+};
+
+/// The calls that a process has made on one communicator.
+class CallRecord {
+ public:
+  CallName add(collective::Operation operation, std::uint32_t root,
+               CallKind kind = CallKind::blocking) {
+    ++count_;
+    return recent_[count_ % recent_.size()] = {operation, root, count_, kind};
+  }
+  std::uint32_t count() const { return count_; }
+  /// Returns the call with the number of another process's; one without a name if it is not known.
+  CallName of_number(std::uint32_t number) const {
+    const CallName own = recent_[number % recent_.size()];
+    return own.number() == number ? own : CallName{};
+  }
+
+ private:
+  std::uint32_t count_ = 0;
+  std::array<CallName, 32> recent_;  // by number
 };
 
 }  // namespace weft::mpi

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/copy.hpp"
-#include "base/growing_ring.hpp"
+#include "mpi/object/transfer_lane.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -19,6 +19,8 @@ constexpr std::size_t most_inline = 8 << 10;
 /// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
 /// messages that come to it meanwhile.
 constexpr std::size_t most_slots = 1024;
+/// Then members of a group may have called collective operations that do not fit together.
+constexpr Duration long_wait = Duration::seconds(2);
 /// Without a look at the fabric.
 constexpr int most_takes_in_a_row = 16;
 /// The largest place of a short message of a collective operation; then they begin again.
@@ -32,49 +34,6 @@ message::FlowKey flow(const Group& group, Purpose purpose, std::int32_t tag = 0)
 }
 
 }  // namespace
-
-/// Takes the envelopes of one sender, and the short messages of collective operations among them.
-class Transfer::Lane final : public message::Sink {
- public:
-  Lane(Transfer& transfer, const Group& group, std::uint32_t source)
-      : transfer_(transfer), group_(group), source_(source) {}
-  const Group& group() const { return group_; }
-  std::uint32_t source() const { return source_; }
-  NodeId sender() const { return group_.members[source_]; }
-  void take(std::span<const std::byte> bytes) override;
-  void fail(message::Failure failure) override {
-    transfer_.has_arrived_ = true;
-    wanted.clear();
-    if (transfer_.failure_ || failure == message::Failure::none) return;
-    transfer_.failure_ = transfer_.messenger_.failure_of(failure, sender());
-  }
-
-  struct Wanted {
-    std::span<std::byte> into;
-    bool* done = nullptr;
-    std::uint32_t place = 0;
-    CallName call;
-  };
-  struct Early {
-    std::vector<std::byte> content;
-    std::uint32_t place = 0;
-    CallName call;
-  };
-  /// Short messages: receives that wait, or messages that arrived before their receives.
-  GrowingRing<Wanted> wanted;
-  GrowingRing<Early> early;
-  /// The place of a short message is the number of plain ones of tag 0 before it, modulo 2^31: both
-  /// ends count, and where they differ one end takes for long what the other takes for short.
-  std::uint32_t sent_plain = 0;
-  std::uint32_t wanted_plain = 0;
-  std::uint64_t last_wanted_plain = 0;     // bytes
-  GrowingRing<std::uint64_t> early_plain;  // bytes of those that arrived before their receives
-
- private:
-  Transfer& transfer_;
-  const Group& group_;
-  std::uint32_t source_;
-};
 
 /// A message on its way in its envelope.
 struct Transfer::Slot {
@@ -185,6 +144,12 @@ void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const 
   done = true;
 }
 
+void Transfer::tell_call(const Lane& lane, CallName call) {
+  if (!call.is_named()) return;
+  // When there is no room, the next time will do.
+  (void)send_envelope_now(lane.group(), lane.source(), {.is_short = 2, .bytes = call.with(0)}, {});
+}
+
 void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into,
                              bool& done) {
   const Lanes& lanes = *lanes_of(group);
@@ -200,28 +165,6 @@ void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<s
   const Lane::Early first = std::move(lane.early.front());
   lane.early.pop_front();
   take_short(lane, first.place, first.call, first.content);
-}
-
-void Transfer::disagree(std::string why) {
-  if (failure_) return;
-  has_arrived_ = true;  // nothing else may end a wait
-  has_disagreement_ = true;
-  failure_ = Error{ErrorCode::invalid_argument, std::move(why)};
-}
-
-void Transfer::refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected) {
-  disagree(
-      fmt::format("rank {} sent {} bytes in a collective operation in which this rank expects "
-                  "{}; use the same counts and operations everywhere",
-                  sender.value(), came, expected));
-}
-
-void Transfer::refuse_call(const Lane& lane, CallName theirs, CallName own) {
-  const std::uint32_t calls = lanes_of(lane.group())->calls;
-  disagree(
-      fmt::format("rank {} of the job is in {}; this rank is in {}: call the same operations with "
-                  "the same root everywhere, in the same order",
-                  lane.sender().value(), theirs.text(calls), own.text(calls)));
 }
 
 void Transfer::take_short(Lane& lane, std::uint32_t place, CallName call,
@@ -244,23 +187,6 @@ void Transfer::take_short(Lane& lane, std::uint32_t place, CallName call,
   }
   copy_bytes(wanted.into.data(), content.data(), content.size());
   *wanted.done = true;
-}
-
-// Both ends take the messages of a pair in one order: one that arrives before the short message
-// that this process waits for is there instead of it.
-void Transfer::on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) {
-  if (flow.type != message::MessageType::collective || flow.tag != Tag(0)) return;
-  const auto found = collective_lanes_.find(flow.generation);
-  if (found == collective_lanes_.end()) return;
-  const auto& lanes = found->second->by_source;
-  // In the world and its duplicates each process has its number.
-  auto lane = lanes.begin() + std::min<std::ptrdiff_t>(from.value(), std::ssize(lanes) - 1);
-  if ((*lane)->sender() != from) {
-    lane = std::ranges::find_if(lanes, [&](const auto& l) { return l->sender() == from; });
-    if (lane == lanes.end()) return;
-  }
-  (*lane)->early_plain.push_back(bytes);
-  if (!(*lane)->wanted.empty()) refuse_count(from, bytes, (*lane)->wanted.front().into.size());
 }
 
 void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, const Buffer& buffer,
@@ -370,6 +296,7 @@ void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
   std::memcpy(&header, all.data(), sizeof header);
   const auto content = all.subspan(sizeof header);
   const CallName call = CallName::of(header.bytes);
+  if (header.is_short == 2) return compare_calls(lane, call);
   if (header.is_short != 0) header.bytes = CallName::length_of(header.bytes);
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
                         content.size() == (header.has_body == 1 ? 0 : header.bytes);
@@ -577,9 +504,16 @@ void Transfer::wait_for_something() {
       fruitless_turns_ = 0;
       return;
     }
-    return pause_(++fruitless_turns_);
+    // A pause lasts 50 us by then.
+    if (++fruitless_turns_ % 40'000 == 0) tell_calls();
+    return pause_(fruitless_turns_);
   }
-  if (auto good = messenger_.wait_any(operations_, has_arrived_); !good) failure_ = good.error();
+  const auto something = messenger_.wait_any(operations_, has_arrived_, long_wait);
+  if (!something) {
+    failure_ = something.error();
+  } else if (!*something) {
+    tell_calls();
+  }
 }
 
 void Transfer::turn() {

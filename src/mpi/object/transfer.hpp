@@ -126,12 +126,16 @@ class Transfer final : private message::EarlyWatch {
   /// The group's next blocking operation begins. Its short messages name it, so that members that
   /// call another one, or with another root, end with an error that names both.
   void begin_collective(const Group& group, collective::Operation operation, std::uint32_t root) {
-    if (Lanes* const lanes = lanes_of(group)) lanes->call = {operation, root, ++lanes->calls};
+    if (Lanes* const lanes = lanes_of(group)) lanes->call = lanes->calls.add(operation, root);
   }
   /// The same of an operation without a name: its messages fit to any.
   void begin_collective(const Group& group) {
     if (Lanes* const lanes = lanes_of(group)) lanes->call = {};
   }
+  /// The same of one that does not block, on the collectives' flows of that tag. A process that
+  /// waits for long tells its peers the name, since the messages have none. Null: it has no name.
+  void begin_collective_on(const Group& group, std::int32_t tag, CallKind kind,
+                           const collective::Request* what);
   /// Messages of collective operations of which one at a time is under way: at most `longest_short`
   /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
   /// exactly the size of the message, and both ends of a pair take such messages and plain ones of
@@ -201,8 +205,9 @@ class Transfer final : private message::EarlyWatch {
     std::int32_t tag = 0;
     std::uint8_t has_body = 0;     // it follows in the bodies' flow of its tag
     std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
-    // A short message of a collective operation: only `bytes` counts, in which its length and its
-    // call's name are, and `tag`, the number of plain messages before it (Lane::sent_plain).
+    // 1: a short message of a collective operation. Only `bytes` counts, in which its length and
+    // its call's name are, and `tag`, the number of plain messages before it (Lane::sent_plain). 2:
+    // the name of a call in which the sender waits for this process.
     std::uint8_t is_short = 0;
     std::uint8_t reserved = 0;
     std::uint64_t bytes = 0;
@@ -236,8 +241,9 @@ class Transfer final : private message::EarlyWatch {
   struct Lanes {
     std::vector<std::unique_ptr<Lane>> by_source;
     bool by_tasks = false;
-    CallName call;            // under way, or the last one
-    std::uint32_t calls = 0;  // that had a name
+    CallName call;                 // the blocking one under way, or the last one
+    CallRecord calls;              // that had a name
+    std::vector<CallName> on_tag;  // the latest call on the flows of each tag
   };
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
@@ -271,6 +277,10 @@ class Transfer final : private message::EarlyWatch {
   void refuse(const Lane& lane, std::size_t bytes);
   void refuse_count(NodeId sender, std::uint64_t came, std::uint64_t expected);
   void refuse_call(const Lane& lane, CallName theirs, CallName own);
+  void tell_calls();
+  void tell_call(const Lane& lane, CallName call);
+  void compare_calls(const Lane& lane, CallName theirs);
+  static Lane* lane_from(const Lanes& lanes, NodeId sender);
   void disagree(std::string why);
   void on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) override;
   Lanes* lanes_of(const Group& group) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "base/rng.hpp"
@@ -307,6 +308,44 @@ TEST(transfer, short_messages_of_two_different_collective_calls_are_an_error_tha
       failure_of(call(Operation::barrier, 0, many - 1), call(Operation::barrier, 0, many), true);
   EXPECT_NE(late.find(fmt::format("call {} there; ", many)), std::string::npos) << late;
   EXPECT_NE(late.find(fmt::format("call {} there: ", many + 1)), std::string::npos) << late;
+}
+
+TEST(transfer, processes_that_wait_for_each_other_in_two_collective_calls_end_with_both_names) {
+  using collective::Operation;
+  const auto failure_of = [](std::int32_t tag, CallKind kind, std::uint32_t other_root) {
+    Pair pair;
+    const std::vector<std::byte> bytes(large);
+    bool sent[2] = {false, false};
+    for (const std::size_t i : {0, 1}) {
+      const collective::Request call{.operation = Operation::broadcast,
+                                     .root = i == 0 ? 0 : other_root};
+      if (tag == 0) {
+        pair[i].begin_collective(pair.group(i), call.operation, call.root);
+      } else {
+        pair[i].begin_collective_on(pair.group(i), tag, kind, &call);
+      }
+      // Nobody receives it: each is the root.
+      const auto to = static_cast<std::uint32_t>(1 - i);
+      pair[i].send_plain(pair.group(i), to, tag, bytes, sent[i]);
+    }
+    const Instant end = Instant{} + Duration::seconds(10);
+    Waiter& waiter = pair.members[0]->waiter;
+    pair.members[0]->waiter.on_idle = [&] { pair[1].turn(); };
+    pair[0].until([&] { return sent[0] || pair[1].failure() || waiter.now() > end; });
+    return pair[1].failure() ? pair[1].failure()->message : std::string();
+  };
+  for (const auto& [tag, kind, adjective, number] :
+       {std::tuple{0, CallKind::blocking, "", ", collective call 1 there"},
+        std::tuple{1, CallKind::nonblocking, "nonblocking ", ", collective call 1 there"},
+        std::tuple{65, CallKind::persistent, "persistent ", ""}}) {
+    EXPECT_EQ(
+        failure_of(tag, kind, 1),
+        fmt::format("rank 0 of the job is in {0}broadcast with root 0 of this communicator{1}; "
+                    "this rank is in {0}broadcast with root 1 of this communicator{1}: call the "
+                    "same operations with the same root everywhere, in the same order",
+                    adjective, number));
+    EXPECT_EQ(failure_of(tag, kind, 0), "");
+  }
 }
 
 /// Sends and receives a message of a collective operation as plans do: by its size.

@@ -62,6 +62,11 @@ refused "mixed 0 100000" "rank 0: MPI_Allreduce: rank 1 sent 0 bytes in a collec
 others="call the same operations with the same root everywhere, in the same order"
 refused "roots 0 1" "rank [01]: MPI_Barrier: rank [01] of the job is in broadcast with root [01] of this communicator, collective call [0-9]* there; this rank is in barrier of this communicator, collective call [0-9]* there: $others"
 refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] of the job is in all[a-z]* of .*; this rank is in all[a-z]* of .*: $others"
+# Messages without names: processes that wait for seconds tell each other where they are.
+refused long-roots "rank [01]: MPI_Bcast: rank [01] of the job is in broadcast with root [01] of this communicator, collective call 1 there; this rank is in broadcast with root [01] of .*: $others"
+refused long-nonblocking "rank [01]: MPI_[WF][a-z]*: rank [01] of the job is in nonblocking [a-z]* .*, collective call 1 there; this rank is in nonblocking [a-z]* .*: $others"
+refused long-mixed "rank [01]: MPI_[A-Z][a-z]*: .* is in nonblocking broadcast with root 0 of .*: $others"
+refused long-persistent "rank [01]: MPI_Wait: rank [01] of the job is in persistent broadcast with root [01] of this communicator; this rank is in persistent broadcast with root [01] of this communicator: $others"
 refused view-negative "MPI_File_set_view: displacements of a view's datatypes are not negative"
 refused view-back "MPI_File_set_view: displacements of a view's datatypes never decrease"
 refused view-twice "MPI_File_set_view: in a file that is open for writing, parts of a view's datatypes do not overlap"

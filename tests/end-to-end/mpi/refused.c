@@ -3,6 +3,7 @@
 //   refused CASE
 //   refused OPERATION COUNT0 COUNT1     a collective operation, with these counts in rank 0 and 1
 //   refused roots ROOT0 ROOT1 | another 0 1    operations that fit in their sizes
+//   refused long-CASE                     likewise, whose messages do not name them
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
@@ -85,6 +86,28 @@ static void collective(const char* what, int count) {
   MPI_Barrier(all);
 }
 
+/* Operations of 400 kB that both ranks wait in, each for the other. Their messages have no names.
+ */
+static void wait_in_another(const char* what, int rank) {
+  enum { count = 100000 };
+  const MPI_Comm all = MPI_COMM_WORLD;
+  int* const in = calloc(count, sizeof(int));
+  int* const out = calloc(count, sizeof(int));
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (is(what, "long-roots")) MPI_Bcast(in, count, MPI_INT, rank, all);
+  if (is(what, "long-nonblocking")) {
+    rank == 0 ? MPI_Iallreduce(in, out, count, MPI_INT, MPI_SUM, all, &request)
+              : MPI_Ibcast(in, count, MPI_INT, 1, all, &request);
+  }
+  if (is(what, "long-mixed") && rank == 0) MPI_Bcast(in, count, MPI_INT, 0, all);
+  if (is(what, "long-mixed") && rank == 1) MPI_Ibcast(in, count, MPI_INT, 0, all, &request);
+  if (is(what, "long-persistent")) {
+    MPI_Bcast_init(in, count, MPI_INT, rank, all, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "";
   MPI_Request none = MPI_REQUEST_NULL, receive;
@@ -94,6 +117,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   access_window(what, rank);
   if (argc > 3) collective(what, atoi(argv[2 + rank]));
+  if (strncmp(what, "long-", 5) == 0) wait_in_another(what, rank);
   if (is(what, "code-of-success")) MPI_Add_error_code(MPI_SUCCESS, &value);
   if (is(what, "view-negative")) see_file(-2, 0, MPI_MODE_RDONLY);
   if (is(what, "view-back")) see_file(4, 0, MPI_MODE_RDONLY);
