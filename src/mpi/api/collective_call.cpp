@@ -84,6 +84,12 @@ bool Collective::check_count(std::int64_t count) {
   return false;
 }
 
+void Collective::check_apart(const void* input, const void* output, std::uint64_t bytes) {
+  if (!abi::refuses_aliases || !ok() || input != output || bytes == 0 || input == nullptr) return;
+  error = call.fail(communicator, MPI_ERR_BUFFER,
+                    "the same memory is input and output; use MPI_IN_PLACE, or another buffer");
+}
+
 BlockList Collective::list(const void* base, Integers counts, Integers displacements,
                            MPI_Datatype type) {
   if (!ok()) return {};

@@ -145,6 +145,8 @@ struct Collective {
   void check_root(int root);
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
+  /// Sets `error` when the same memory, of so many bytes, is input and output.
+  void check_apart(const void* input, const void* output, std::uint64_t bytes);
   /// Runs the operation to its end on packed bytes and returns MPI's error code.
   int run_now(const collective::Request& what, const std::byte* input, std::byte* output,
               const FoldBytes& fold);

@@ -171,6 +171,7 @@ int fold_vectors(Collective& c, Operation operation, const void* input, void* ou
   const bool reads = in_place || operation == Operation::exclusive_scan;
   if (!in_place || !gets) job->in = c.pack(in_place ? output : input, count, type, true);
   if (gets) job->out = c.pack(output, count, type, reads);
+  if (gets) c.check_apart(job->in.data(), job->out.data(), job->out.bytes());
   if (!c.ok()) return c.error;
   job->request = {.operation = operation,
                   .root = static_cast<std::uint32_t>(root),
@@ -206,6 +207,7 @@ int allreduce(Collective& c, const void* input, void* output, std::int64_t count
     const bool is_known = !Held::has_threads().load(std::memory_order_relaxed) &&
                           recent_folding.type == datatype && recent_folding.op == op;
     if (!is_known) made = folding(c, op, type);
+    c.check_apart(input, output, static_cast<std::uint64_t>(count) * datatype->size());
     const Folding& with = is_known ? recent_folding.folding : made;
     if (!c.ok() || !c.check_count(count)) return c.error;
     const bool in_place = input == abi::in_place;
@@ -247,6 +249,7 @@ int fold_blocks(Collective& c, const void* input, void* output,
   const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
   job->in = c.pack(in_place ? output : input, all, type, true);
   job->out = c.pack(output, counts[c.group().rank], type, false);
+  if (!in_place) c.check_apart(job->in.data(), job->out.data(), job->out.bytes());
   if (!c.ok()) return c.error;
   const std::uint64_t size = c.call.type(type, c.error)->size();
   std::uint64_t offset = 0;
@@ -305,6 +308,8 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
   if (!in_place) job->in = c.pack(input, count, type, true);
   if (!c.ok()) return c.error;
   const std::uint64_t block = gets ? job->out.bytes() / c.group().size() : job->in.bytes();
+  if (gets) c.check_apart(job->in.data(), job->out.data() + c.group().rank * block, block);
+  if (!c.ok()) return c.error;
   job->request = {.operation = Operation::gather,
                   .root = static_cast<std::uint32_t>(root),
                   .bytes = block,
@@ -330,6 +335,8 @@ int gatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype t
   if (c.ok() && c.is_root(root)) {
     job->out_blocks = {c.list(output, counts, displacements, output_type), in_place};
   }
+  if (c.ok() && c.is_root(root))
+    c.check_apart(job->in.data(), job->out_blocks.at(c.group().rank), job->in.bytes());
   if (!c.ok()) return c.error;
   job->request = {.operation = Operation::gather,
                   .root = static_cast<std::uint32_t>(root),
@@ -356,6 +363,10 @@ int scatter(Collective& c, const void* input, std::int64_t input_count, MPI_Data
   if (!in_place) job->out = c.pack(output, count, type, false);
   if (!c.ok()) return c.error;
   const std::uint64_t block = in_place ? job->in.bytes() / c.group().size() : job->out.bytes();
+  if (c.is_root(root)) {
+    c.check_apart(job->in.data() + c.group().rank * block, job->out.data(), block);
+    if (!c.ok()) return c.error;
+  }
   // The root's own block may stay where it is: the plan's copy of it goes nowhere.
   if (in_place) job->extra.resize(block);
   job->request = {.operation = Operation::scatter,
@@ -382,6 +393,10 @@ int scatterv(Collective& c, const void* input, Integers counts, Integers displac
   if (c.is_root(root)) job->in_blocks = {c.list(input, counts, displacements, input_type), true};
   if (c.ok() && !in_place) job->out = c.pack(output, count, type, false);
   if (!c.ok()) return c.error;
+  if (c.is_root(root)) {
+    c.check_apart(job->in_blocks.at(c.group().rank), job->out.data(), job->out.bytes());
+    if (!c.ok()) return c.error;
+  }
   if (in_place) job->extra.resize(job->in_blocks.bytes(c.group().rank));
   job->request = {.operation = Operation::scatter,
                   .root = static_cast<std::uint32_t>(root),
@@ -413,6 +428,9 @@ int exchange_blocks(Collective& c, Operation operation, const NamedBlock& input,
   job->out = c.pack(output.address, output.count, output.type, in_place, members);
   if (!in_place)
     job->in = c.pack(input.address, input.count, input.type, true, is_alltoall ? members : 1);
+  const std::uint64_t block = job->out.bytes() / members;
+  const std::uint64_t own = is_alltoall ? 0 : c.group().rank * block;
+  c.check_apart(job->in.data(), job->out.data() + own, block);
   if (!c.ok()) return c.error;
   job->input = job->in.data();
   job->output = job->out.data();
@@ -421,7 +439,6 @@ int exchange_blocks(Collective& c, Operation operation, const NamedBlock& input,
     job->extra.assign(job->output, job->output + job->out.bytes());
     job->input = job->extra.data();
   }
-  const std::uint64_t block = job->out.bytes() / members;
   job->request = {.operation = operation,
                   .bytes = block,
                   .blocks = Blocks::uniform(block),
@@ -440,6 +457,10 @@ int exchange_lists(Collective& c, const BlockList& input, const BlockList& outpu
   if (!c.ok()) return c.error;
   job->out_blocks = {output, in_place};
   job->in_blocks = in_place ? PackedBlocks(output, true, true) : PackedBlocks(input, true);
+  for (std::uint32_t i = 0; i < c.group().size() && c.ok(); ++i) {
+    c.check_apart(job->in_blocks.at(i), job->out_blocks.at(i), job->in_blocks.bytes(i));
+  }
+  if (!c.ok()) return c.error;
   job->request = {.operation = Operation::alltoall,
                   .blocks = job->out_blocks.blocks(),
                   .input_blocks = job->in_blocks.blocks()};
@@ -471,6 +492,7 @@ int allgatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatyp
   const bool in_place = input == abi::in_place;
   if (!in_place) job->in = c.pack(input, count, type, true);
   job->out_blocks = {c.list(output, counts, displacements, output_type), in_place};
+  if (c.ok()) c.check_apart(job->in.data(), job->out_blocks.at(c.group().rank), job->in.bytes());
   if (!c.ok()) return c.error;
   job->request = {.operation = Operation::allgather,
                   .bytes = job->out_blocks.bytes(c.group().rank),
@@ -521,13 +543,14 @@ namespace {
 
 int reduce_local(const char* function, const void* input, void* inout, std::int64_t count,
                  MPI_Datatype type, MPI_Op op) {
-  Collective c(function, MPI_COMM_SELF);
+  Collective c(function, MPI_COMM_WORLD);
   if (c.ok() && (input == abi::in_place || inout == abi::in_place)) {
     return c.call.fail(&library().world, MPI_ERR_BUFFER, "MPI_IN_PLACE is not for it");
   }
   const Folding with = folding(c, op, type);
   Packed in = c.pack(input, count, type, true);
   Packed out = c.pack(inout, count, type, true);
+  if (c.ok()) c.check_apart(in.data(), out.data(), out.bytes());
   if (!c.ok()) return c.error;
   with.fold(in.data(), out.data(), out.bytes());
   out.write_back();

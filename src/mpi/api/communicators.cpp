@@ -109,6 +109,7 @@ int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
   if (parent == nullptr) return error;
   const Members* const members = members_of(call, *parent, group, error);
   if (members == nullptr) return error;
+  if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   if (is_inter(*parent)) return create_inter(call, *parent, *members, made);
   // All processes of the parent count, members or not.
   *made = make_of(*parent, *members, child_generation(parent->group, ++parent->children, *members));
@@ -122,6 +123,7 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* mad
   if (parent == nullptr) return error;
   const Members* const members = members_of(call, *parent, group, error);
   if (members == nullptr) return error;
+  if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   // Only the members call it: they count by group and tag. The upper bit keeps these generations
   // apart from those of the parent's other communicators.
   const weft::Generation kind = child_generation(
@@ -177,6 +179,8 @@ int MPI_Comm_set_info(MPI_Comm comm, MPI_Info) {
 
 int MPI_Comm_get_info(MPI_Comm comm, MPI_Info* info) {
   const CommunicatorCall call("MPI_Comm_get_info", comm);
-  if (call) *info = keep_info({});
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(info)) return error;
+  *info = keep_info({});
+  return MPI_SUCCESS;
 }

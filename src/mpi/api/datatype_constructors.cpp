@@ -48,6 +48,7 @@ bool TypeMaker::check_count(std::int64_t count) {
 }
 
 int TypeMaker::make(Datatype type, MPI_Datatype* made) {
+  if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   auto kept = std::make_unique<MadeType>(std::move(type));
   kept->made = library().requests.kept();
   for (const MPI_Datatype inner : recipe.types) {

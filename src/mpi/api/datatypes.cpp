@@ -26,14 +26,17 @@ void write_number(std::uint64_t value, Number* to) {
 template <class Number>
 int size_of(const char* function, MPI_Datatype type, Number* size) {
   const TypeCall call(function, type);
-  if (call) write_number(call->size(), size);
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(size)) return error;
+  write_number(call->size(), size);
+  return MPI_SUCCESS;
 }
 
 template <class Number>
 int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
   const TypeCall call(function, type);
   if (!call) return call.error;
+  if (const int error = call.check_results(lower, extent)) return error;
   *lower = call->lower();
   *extent = call->extent();
   return MPI_SUCCESS;
@@ -43,6 +46,7 @@ template <class Number>
 int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
   const TypeCall call(function, type);
   if (!call) return call.error;
+  if (const int error = call.check_results(lower, extent)) return error;
   *lower = call->true_lower();
   *extent = call->true_extent();
   return MPI_SUCCESS;
@@ -151,9 +155,9 @@ int MPI_Type_lb(MPI_Datatype type, MPI_Aint* lower) {
   return extent_of("MPI_Type_lb", type, lower, &extent);
 }
 int MPI_Type_ub(MPI_Datatype type, MPI_Aint* upper) {
-  MPI_Aint lower = 0, extent = 0;
-  const int error = extent_of("MPI_Type_ub", type, &lower, &extent);
-  if (error == MPI_SUCCESS) *upper = lower + extent;
+  MPI_Aint lower = 0;
+  const int error = extent_of("MPI_Type_ub", type, &lower, upper);
+  if (error == MPI_SUCCESS) *upper += lower;
   return error;
 }
 

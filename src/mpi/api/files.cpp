@@ -134,7 +134,8 @@ int FileObject::fail(const Call& call, int error, const std::string& what) const
     MPI_File own = handle;
     int code = error;
     handler->file(&own, &code);
-    return code != MPI_SUCCESS ? code : error;  // nothing wrong goes on
+    call.is_forgiven = code == MPI_SUCCESS;
+    return call.is_forgiven ? error : code;  // nothing wrong goes on
   }
   return returns_errors ? error : call.fail(nullptr, error, what);
 }
@@ -195,9 +196,12 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   int error = MPI_SUCCESS;
   const Communicator* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
-  if (is_inter(*parent)) return no_file().fail(call, MPI_ERR_COMM, "it has two groups");
+  const auto refuse = [&](int code, const std::string& what) {
+    return call.result(no_file().fail(call, code, what));
+  };
+  if (is_inter(*parent)) return refuse(MPI_ERR_COMM, "it has two groups");
   if (const std::string wrong = wrong_mode(mode); !wrong.empty()) {
-    return no_file().fail(call, MPI_ERR_AMODE, wrong);
+    return refuse(MPI_ERR_AMODE, wrong);
   }
   auto file = std::make_unique<FileObject>();
   file->path = path;
@@ -211,7 +215,7 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   file->shared.set_path(shared_path_of(file->path, group.generation));
   if ((error = open_everywhere(*file, group.rank)) != MPI_SUCCESS) {
     release(*file);
-    return no_file().fail(call, error, fmt::format("{} cannot be opened", path));
+    return refuse(error, fmt::format("{} cannot be opened", path));
   }
   if ((error = agree_on_hints(call, *file)) != MPI_SUCCESS) return error;
   if ((mode & MPI_MODE_APPEND) != 0) {

@@ -52,7 +52,8 @@ int own_rank(const Members& members) {
 /// Groups from two others.
 template <class Make>
 int combine(const Call& call, MPI_Group a, MPI_Group b, MPI_Group* made, Make&& make) {
-  int error = MPI_SUCCESS;
+  int error = call.check_results(made);
+  if (error != MPI_SUCCESS) return error;
   const Members* const first = find_group(call, a, error);
   const Members* const second = first != nullptr ? find_group(call, b, error) : nullptr;
   if (second == nullptr) return error;
@@ -65,7 +66,8 @@ int combine(const Call& call, MPI_Group a, MPI_Group b, MPI_Group* made, Make&& 
 /// Makes the group of the members with these ranks, or of all others.
 int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, bool excludes,
            MPI_Group* made) {
-  int error = MPI_SUCCESS;
+  int error = call.check_results(made);
+  if (error != MPI_SUCCESS) return error;
   const Members* const from = find_group(call, group, error);
   if (from == nullptr) return error;
   const int size = static_cast<int>(from->size());
@@ -108,21 +110,27 @@ using namespace weft::mpi;
 
 int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   const CommunicatorCall call("MPI_Comm_group", comm);
-  if (call) *group = keep_group(local_group(call, *call).members);
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(group)) return error;
+  *group = keep_group(local_group(call, *call).members);
+  return MPI_SUCCESS;
 }
 
 int MPI_Group_size(MPI_Group group, int* size) {
   const GroupCall call("MPI_Group_size", group);
-  if (call) *size = static_cast<int>(call->size());
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(size)) return error;
+  *size = static_cast<int>(call->size());
+  return MPI_SUCCESS;
 }
 
 int MPI_Group_rank(MPI_Group group, int* rank) {
   const GroupCall call("MPI_Group_rank", group);
   (void)call.transfer();
-  if (call) *rank = own_rank(*call);
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(rank)) return error;
+  *rank = own_rank(*call);
+  return MPI_SUCCESS;
 }
 
 int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_Group to,
@@ -132,7 +140,8 @@ int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_G
   const Members* const first = find_group(call, from, error);
   const Members* const second = first != nullptr ? find_group(call, to, error) : nullptr;
   if (second == nullptr) return error;
-  for (int i = 0; i < count; ++i) {
+  if (count > 0) error = call.check_results(translated);
+  for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
     if (ranks[i] == MPI_PROC_NULL) {
       translated[i] = MPI_PROC_NULL;
       continue;
@@ -143,7 +152,7 @@ int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_G
     }
     translated[i] = rank_of(*second, (*first)[static_cast<std::size_t>(ranks[i])]);
   }
-  return MPI_SUCCESS;
+  return error;
 }
 
 int MPI_Group_compare(MPI_Group a, MPI_Group b, int* result) {

@@ -217,6 +217,7 @@ int MPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peers, 
   int error = MPI_SUCCESS;
   Communicator* const local = call.communicator(local_comm, error);
   if (local == nullptr) return error;
+  if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   return meet(call, *local, local_leader, made, [&](const InterSide& own, InterSide& other) {
     return exchange_leaders(peers, remote_leader, tag, own, other);
   });

@@ -106,6 +106,10 @@ void Call::refuse_closed() const {
   __builtin_unreachable();  // there is no error handler
 }
 
+int Call::refuse_null() const {
+  return fail(&library().world, MPI_ERR_ARG, "a pointer to a result is null");
+}
+
 Communicator* Call::find_communicator(MPI_Comm handle, int& error) const {
   Library& mpi = library();
   if (!mpi.is_initialized || mpi.is_finalized) refuse_closed();

@@ -264,6 +264,11 @@ struct Call {
   int fail(const Communicator* communicator, int error, const std::string& what) const;
   /// Returns the code that the program sees for that error.
   int result(int error) const { return is_forgiven ? MPI_SUCCESS : error; }
+  /// Returns MPI_SUCCESS if the program gave places for all these results, else an error.
+  template <class... Results>
+  int check_results(const Results*... results) const {
+    return ((results == nullptr) || ...) ? refuse_null() : MPI_SUCCESS;
+  }
   /// Null, with `error` set.
   Communicator* communicator(MPI_Comm handle, int& error) const {
     Library& mpi = library();
@@ -301,6 +306,7 @@ struct Call {
 
  private:
   [[noreturn]] void refuse_closed() const;
+  int refuse_null() const;
   Communicator* find_communicator(MPI_Comm handle, int& error) const;
   const Datatype* find_type(MPI_Datatype handle, int& error) const;
   const Datatype* find_communicated(MPI_Datatype handle, int& error) const;

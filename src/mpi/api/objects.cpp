@@ -46,8 +46,10 @@ int MPI_Comm_rank(MPI_Comm comm, int* rank) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Comm_rank"};
   const auto* communicator = call.communicator(comm, error);
-  if (communicator != nullptr) *rank = static_cast<int>(communicator->group.rank);
-  return error;
+  if (communicator == nullptr) return error;
+  if ((error = call.check_results(rank)) != MPI_SUCCESS) return error;
+  *rank = static_cast<int>(communicator->group.rank);
+  return MPI_SUCCESS;
 }
 
 int MPI_Comm_size(MPI_Comm comm, int* size) {
@@ -55,6 +57,7 @@ int MPI_Comm_size(MPI_Comm comm, int* size) {
   const Call call{"MPI_Comm_size"};
   const auto* communicator = call.communicator(comm, error);
   if (communicator == nullptr) return error;
+  if ((error = call.check_results(size)) != MPI_SUCCESS) return error;
   *size = static_cast<int>(local_group(call, *communicator).size());
   return error;
 }
@@ -64,6 +67,7 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
   int error = MPI_SUCCESS;
   auto* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
+  if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   if (is_inter(*parent)) return split_inter(call, *parent, color, key, made);
   const auto sides = exchange_sides(parent->group, {color, key});
   if ((error = call.settle(parent)) != MPI_SUCCESS) return error;

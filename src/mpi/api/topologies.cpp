@@ -79,6 +79,7 @@ struct TopologyCall : CommunicatorCall {
 int make(const Call& call, MPI_Comm comm, std::size_t processes, Topology topology,
          MPI_Comm* made) {
   int error = MPI_SUCCESS;
+  *made = MPI_COMM_NULL;
   Communicator* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
   if (processes > parent->group.size()) {
@@ -90,7 +91,6 @@ int make(const Call& call, MPI_Comm comm, std::size_t processes, Topology topolo
   Group group{.members = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(processes)},
               .rank = parent->group.rank};
   group.generation = child_generation(parent->group, ++parent->children, group.members);
-  *made = MPI_COMM_NULL;
   if (group.rank >= processes) return MPI_SUCCESS;
   *made = add_communicator(*parent, std::move(group));
   call.communicator(*made, error)->topology = std::make_shared<const Topology>(std::move(topology));

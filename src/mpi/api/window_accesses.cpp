@@ -41,6 +41,12 @@ struct WindowAccess {
       return fail(MPI_ERR_RANK,
                   fmt::format("{} is no rank of a window of {}", rank, window->parts.size()));
     }
+    if (!window->epochs.may_access(static_cast<std::uint32_t>(rank))) {
+      return fail(MPI_ERR_RMA_SYNC,
+                  fmt::format("rank {} is accessed outside of an epoch; call MPI_Win_fence, "
+                              "MPI_Win_start or MPI_Win_lock first",
+                              rank));
+    }
     const WindowPart& part = window->parts[static_cast<std::size_t>(rank)];
     // Wider than any address: a wrong displacement must not become a right one.
     __extension__ using Wide = __int128;
@@ -158,6 +164,11 @@ int get_accumulate(const char* function, const void* address, std::int64_t count
   return access.settle();
 }
 
+bool can_be_swapped(MPI_Datatype handle, const Datatype& type) {
+  const Basic basic = type.basic();
+  return !is_of(abi::made_type, handle) && basic >= Basic::bytes && basic <= Basic::uint64;
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
@@ -183,6 +194,9 @@ int MPI_Compare_and_swap(const void* wanted, const void* expected, void* result,
   WindowAccess access("MPI_Compare_and_swap", window);
   const Buffer into = access.buffer(result, 1, type);
   access.aim(rank, displacement, 1, type);
+  if (access.ok() && !can_be_swapped(type, *into.type)) {
+    access.fail(MPI_ERR_TYPE, "it is for predefined integers, logicals and bytes alone");
+  }
   if (!access.ok()) return access.error;
   if (!access.is_null) {
     access.window->window->compare_and_swap(access.target, wanted, expected, into);

@@ -11,6 +11,9 @@
 namespace weft::mpi {
 namespace {
 
+constexpr const char* other_epoch = "another epoch of the window has not ended";
+constexpr const char* no_post = "MPI_Win_post is missing";
+
 /// Calls `act` on the window; the call's result.
 template <class Act>
 int with_window(const char* function, MPI_Win handle, Act&& act) {
@@ -20,7 +23,7 @@ int with_window(const char* function, MPI_Win handle, Act&& act) {
   return error != MPI_SUCCESS ? error : call.settle(&call->communicator);
 }
 
-/// The same for one target, checked.
+/// The same for one target, checked. `act` returns an error.
 template <class Act>
 int with_target(const char* function, int rank, MPI_Win handle, Act&& act) {
   return with_window(function, handle, [&](const Call& call, WindowObject& window) {
@@ -29,8 +32,7 @@ int with_target(const char* function, int rank, MPI_Win handle, Act&& act) {
       return window.fail(call, MPI_ERR_RANK,
                          fmt::format("{} is no rank of a window of {}", rank, window.parts.size()));
     }
-    act(*window.window, static_cast<std::uint32_t>(rank));
-    return int{MPI_SUCCESS};
+    return act(call, window, static_cast<std::uint32_t>(rank));
   });
 }
 
@@ -63,20 +65,26 @@ int ranks_in(const Call& call, const WindowObject& window, MPI_Group group,
 
 using namespace weft::mpi;
 
-int MPI_Win_fence(int, MPI_Win handle) {
-  return with_window("MPI_Win_fence", handle, [](const Call&, WindowObject& window) {
+int MPI_Win_fence(int assertion, MPI_Win handle) {
+  return with_window("MPI_Win_fence", handle, [&](const Call& call, WindowObject& window) {
+    const int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    if (error != MPI_SUCCESS) return error;
     window.window->flush_all();
     run_collective(*library().transfer, window.communicator.group,
                    {.operation = weft::collective::Operation::barrier}, nullptr, nullptr);
-    return int{MPI_SUCCESS};
+    window.epochs.is_fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
+    return error;
   });
 }
 
 int MPI_Win_post(MPI_Group group, int, MPI_Win handle) {
   return with_window("MPI_Win_post", handle, [&](const Call& call, WindowObject& window) {
     std::vector<std::uint32_t> origins;
-    const int error = ranks_in(call, window, group, origins);
-    if (error == MPI_SUCCESS) window.window->post(origins);
+    int error = window.check_epochs(call, !window.epochs.is_posted, "MPI_Win_wait is missing");
+    if (error == MPI_SUCCESS) error = ranks_in(call, window, group, origins);
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.is_posted = true;
+    window.window->post(origins);
     return error;
   });
 }
@@ -84,48 +92,104 @@ int MPI_Win_post(MPI_Group group, int, MPI_Win handle) {
 int MPI_Win_start(MPI_Group group, int, MPI_Win handle) {
   return with_window("MPI_Win_start", handle, [&](const Call& call, WindowObject& window) {
     std::vector<std::uint32_t> targets;
-    const int error = ranks_in(call, window, group, targets);
-    if (error == MPI_SUCCESS) window.window->start(targets);
+    int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    if (error == MPI_SUCCESS) error = ranks_in(call, window, group, targets);
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.is_fenced = false;
+    window.epochs.is_started = true;
+    window.window->start(targets);
     return error;
   });
 }
 
 int MPI_Win_complete(MPI_Win handle) {
-  return with_all("MPI_Win_complete", handle, [](Window& window) { window.complete(); });
+  return with_window("MPI_Win_complete", handle, [](const Call& call, WindowObject& window) {
+    const int error =
+        window.check_epochs(call, window.epochs.is_started, "MPI_Win_start is missing");
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.is_started = false;
+    window.window->complete();
+    return error;
+  });
 }
 
 int MPI_Win_wait(MPI_Win handle) {
-  return with_all("MPI_Win_wait", handle, [](Window& window) { window.wait(); });
+  return with_window("MPI_Win_wait", handle, [](const Call& call, WindowObject& window) {
+    const int error = window.check_epochs(call, window.epochs.is_posted, no_post);
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.is_posted = false;
+    window.window->wait();
+    return error;
+  });
 }
 
 int MPI_Win_test(MPI_Win handle, int* flag) {
-  return with_all("MPI_Win_test", handle, [&](Window& window) {
-    *flag = library().questions->is([&] { return window.is_completed(); }) ? 1 : 0;
+  return with_window("MPI_Win_test", handle, [&](const Call& call, WindowObject& window) {
+    const int error = window.check_epochs(call, window.epochs.is_posted, no_post);
+    if (error != MPI_SUCCESS) return error;
+    const bool is_over = library().questions->is([&] { return window.window->is_completed(); });
+    window.epochs.is_posted = !is_over;
+    *flag = is_over ? 1 : 0;
+    return error;
   });
 }
 
 int MPI_Win_lock(int type, int rank, int, MPI_Win handle) {
-  return with_target("MPI_Win_lock", rank, handle, [&](Window& window, std::uint32_t target) {
-    window.lock(target, type == MPI_LOCK_EXCLUSIVE);
-  });
+  const auto lock = [&](const Call& call, WindowObject& window, std::uint32_t target) {
+    Epochs& epochs = window.epochs;
+    const bool is_right = !epochs.is_started && !epochs.has_all && !epochs.has_lock[target];
+    const int error = window.check_epochs(call, is_right, other_epoch);
+    if (error != MPI_SUCCESS) return error;
+    epochs.is_fenced = false;
+    epochs.has_lock[target] = true;
+    ++epochs.locks;
+    window.window->lock(target, type == MPI_LOCK_EXCLUSIVE);
+    return error;
+  };
+  return with_target("MPI_Win_lock", rank, handle, lock);
 }
 
 int MPI_Win_unlock(int rank, MPI_Win handle) {
-  return with_target("MPI_Win_unlock", rank, handle,
-                     [](Window& window, std::uint32_t target) { window.unlock(target); });
+  const auto unlock = [](const Call& call, WindowObject& window, std::uint32_t target) {
+    const int error =
+        window.check_epochs(call, window.epochs.has_lock[target], "MPI_Win_lock is missing");
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.has_lock[target] = false;
+    --window.epochs.locks;
+    window.window->unlock(target);
+    return error;
+  };
+  return with_target("MPI_Win_unlock", rank, handle, unlock);
 }
 
 int MPI_Win_lock_all(int, MPI_Win handle) {
-  return with_all("MPI_Win_lock_all", handle, [](Window& window) { window.lock_all(); });
+  return with_window("MPI_Win_lock_all", handle, [](const Call& call, WindowObject& window) {
+    const int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.is_fenced = false;
+    window.epochs.has_all = true;
+    window.window->lock_all();
+    return error;
+  });
 }
 
 int MPI_Win_unlock_all(MPI_Win handle) {
-  return with_all("MPI_Win_unlock_all", handle, [](Window& window) { window.unlock_all(); });
+  return with_window("MPI_Win_unlock_all", handle, [](const Call& call, WindowObject& window) {
+    const int error =
+        window.check_epochs(call, window.epochs.has_all, "MPI_Win_lock_all is missing");
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.has_all = false;
+    window.window->unlock_all();
+    return error;
+  });
 }
 
 int MPI_Win_flush(int rank, MPI_Win handle) {
   return with_target("MPI_Win_flush", rank, handle,
-                     [](Window& window, std::uint32_t target) { window.flush(target); });
+                     [](const Call&, WindowObject& window, std::uint32_t target) {
+                       window.window->flush(target);
+                       return int{MPI_SUCCESS};
+                     });
 }
 
 int MPI_Win_flush_all(MPI_Win handle) {
@@ -134,7 +198,10 @@ int MPI_Win_flush_all(MPI_Win handle) {
 
 int MPI_Win_flush_local(int rank, MPI_Win handle) {
   return with_target("MPI_Win_flush_local", rank, handle,
-                     [](Window& window, std::uint32_t target) { window.flush_local(target); });
+                     [](const Call&, WindowObject& window, std::uint32_t target) {
+                       window.window->flush_local(target);
+                       return int{MPI_SUCCESS};
+                     });
 }
 
 int MPI_Win_flush_local_all(MPI_Win handle) {

@@ -146,6 +146,7 @@ struct WindowMaker {
     library().transfer->open(group, {.by_tasks = true});
     const WindowPart own{static_cast<std::uint64_t>(bytes), unit};
     made->parts.resize(group.size());
+    made->epochs.has_lock.resize(group.size());
     gather_all(own, made->parts);
   }
   /// Messages of a window that could not be made may still come, as of one that was freed.
@@ -327,7 +328,10 @@ int MPI_Win_detach(MPI_Win window, const void*) {
 int MPI_Win_free(MPI_Win* handle) {
   const WindowCall call("MPI_Win_free", *handle);
   if (!call) return call.error;
-  const int error = window_keys().remove_all(*handle, call->attributes);
+  const Epochs& epochs = call->epochs;
+  int error = call->check_epochs(call, epochs.may_begin() && !epochs.is_posted,
+                                 "an epoch of the window has not ended");
+  if (error == MPI_SUCCESS) error = window_keys().remove_all(*handle, call->attributes);
   if (error != MPI_SUCCESS) return error;
   call->window->flush_all();
   // Nobody sends anything to the window any more when all are here.

@@ -21,10 +21,27 @@ struct WindowPart {
   std::int64_t unit = 1;  ///< of displacements, in bytes
 };
 
+/// The epochs of a window that this process has begun.
+struct Epochs {
+  bool is_fenced = false;   ///< an access epoch that the next fence ends
+  bool is_started = false;  ///< by MPI_Win_start
+  bool is_posted = false;
+  bool has_all = false;        ///< the locks of all processes, by MPI_Win_lock_all
+  std::vector<bool> has_lock;  ///< by rank
+  std::size_t locks = 0;       ///< that `has_lock` has
+
+  bool may_access(std::uint32_t target) const {
+    return is_fenced || is_started || has_all || has_lock[target];
+  }
+  /// None that other kinds of epochs exclude.
+  bool may_begin() const { return !is_started && !has_all && locks == 0; }
+};
+
 struct WindowObject {
   Communicator communicator;  ///< of the window's own messages; has its error handler
   std::unique_ptr<Window> window;
   std::vector<WindowPart> parts;  ///< by rank
+  Epochs epochs;
   int flavor = MPI_WIN_FLAVOR_CREATE;
   std::byte* base = nullptr;  ///< of this process's part
   MPI_Aint own_bytes = 0;     // attributes point at these
@@ -40,6 +57,10 @@ struct WindowObject {
   Attributes attributes;
 
   int fail(const Call& call, int error, const std::string& what) const;
+  /// Returns MPI_SUCCESS if the epochs allow the call, else an error.
+  int check_epochs(const Call& call, bool is_right, const char* what) const {
+    return is_right ? MPI_SUCCESS : fail(call, MPI_ERR_RMA_SYNC, what);
+  }
 };
 
 /// Null, with `error` set: there is no such window.

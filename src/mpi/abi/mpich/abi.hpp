@@ -60,6 +60,8 @@ inline constexpr const char* library_version = "weft, with MPICH's ABI";
 
 inline MPI_Status* const status_ignore = reinterpret_cast<MPI_Status*>(1);
 inline void* const in_place = reinterpret_cast<void*>(-1);
+/// MPICH refuses a buffer that is input and output of a collective operation.
+inline constexpr bool refuses_aliases = true;
 /// 0: MPI_COMM_DUP_FN is a function with an address, and no constant stands for it.
 inline constexpr std::uintptr_t dup_function = 0;
 

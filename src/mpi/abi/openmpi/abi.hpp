@@ -93,6 +93,8 @@ namespace weft::mpi::abi {
 inline constexpr const char* library_version = "weft, with Open MPI's ABI";
 inline MPI_Status* const status_ignore = nullptr;
 inline void* const in_place = reinterpret_cast<void*>(1);
+/// Open MPI takes a buffer that is input and output of a collective operation.
+inline constexpr bool refuses_aliases = false;
 /// The function that copies an attribute as it is has an address.
 inline constexpr std::uintptr_t dup_function = 0;
 

@@ -60,6 +60,8 @@ namespace weft::mpi::abi {
 inline constexpr const char* library_version = "weft, with the standard's ABI 1.0";
 inline MPI_Status* const status_ignore = nullptr;
 inline void* const in_place = reinterpret_cast<void*>(1);
+/// A buffer that is input and output of a collective operation is an error.
+inline constexpr bool refuses_aliases = true;
 /// MPI_COMM_DUP_FN and its kin: a function that copies an attribute as it is, which is no address.
 inline constexpr std::uintptr_t dup_function = 1;
 
