@@ -146,7 +146,9 @@ struct Collective {
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
   /// Sets `error` when the same memory, of so many bytes, is input and output.
-  void check_apart(const void* input, const void* output, std::uint64_t bytes);
+  void check_apart(const void* input, const void* output, std::uint64_t bytes) {
+    if (input == output && input != nullptr && bytes > 0) refuse_alias();
+  }
   /// Runs the operation to its end on packed bytes and returns MPI's error code.
   int run_now(const collective::Request& what, const std::byte* input, std::byte* output,
               const FoldBytes& fold);
@@ -154,6 +156,7 @@ struct Collective {
   int run(std::unique_ptr<CollectiveJob> job);
 
  private:
+  void refuse_alias();
   CollectiveFlows& next_flows();
 };
 
