@@ -76,6 +76,10 @@ struct WindowAccess {
 
   void choose(MPI_Op op) {
     if (!ok() || is_null) return;
+    if (target.count * target.type->size() == 0) {  // a datatype without elements has no operation
+      change = Change::nothing;
+      return;
+    }
     if (op == MPI_REPLACE || op == MPI_NO_OP) {
       change = op == MPI_REPLACE ? Change::replace : Change::nothing;
       return;

@@ -38,6 +38,13 @@ static void fences(int count) {
   say("get with gaps", got, count * sizeof *got);
   say("accumulate with gaps", memory, 2 * count * sizeof *memory);
   MPI_Type_free(&gaps);
+  MPI_Datatype nothing;
+  MPI_Type_contiguous(0, MPI_INT, &nothing);
+  MPI_Type_commit(&nothing);
+  MPI_Accumulate(data, 3, nothing, to, 0, 3, nothing, MPI_SUM, win);
+  MPI_Win_fence(0, win);
+  say("accumulate nothing", memory, 2 * count * sizeof *memory);
+  MPI_Type_free(&nothing);
   MPI_Win_free(&win);
   say_int("freed", win == MPI_WIN_NULL);
   free(memory), free(data), free(got);
