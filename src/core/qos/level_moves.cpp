@@ -184,4 +184,21 @@ std::vector<Rungs> LevelMoves::demotions(const Rungs& from, std::size_t j) const
   return {group(from, jobs_[j], spare, 1e9, -1), group(from, jobs_[j], -1, 1e9, -1)};
 }
 
+std::vector<Rungs> LevelMoves::steps(const Rungs& from, std::size_t j) const {
+  const Job& job = jobs_[j];
+  std::vector<Rungs> moves;
+  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
+    if (from[p] < top_rung) ++moves.emplace_back(from)[p];
+    if (from[p] > 0) --moves.emplace_back(from)[p];
+  }
+  return moves;
+}
+
+Rungs LevelMoves::with_job(Rungs from, std::size_t j, const Rungs& other) const {
+  const Job& job = jobs_[j];
+  std::copy_n(other.begin() + static_cast<std::ptrdiff_t>(job.first), job.processes,
+              from.begin() + static_cast<std::ptrdiff_t>(job.first));
+  return from;
+}
+
 }  // namespace weft::qos

@@ -52,6 +52,10 @@ class LevelMoves {
   std::vector<Rungs> raises(const Rungs& from, std::size_t job) const;
   /// Changes of `from` that leave more to other jobs: a job's idle processes go down, or all do.
   std::vector<Rungs> demotions(const Rungs& from, std::size_t job) const;
+  /// Changes of `from` by one process of a job, a rung up or down.
+  std::vector<Rungs> steps(const Rungs& from, std::size_t job) const;
+  /// Returns `from` with a job's rungs in `other`.
+  Rungs with_job(Rungs from, std::size_t job, const Rungs& other) const;
 
  private:
   struct Job {

@@ -63,6 +63,21 @@ TEST(level_moves, demote_the_processes_of_a_job_that_have_time_to_spare_or_all) 
   EXPECT_EQ(demotions, (std::vector<Rungs>{{0, 1, 0, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 1, 1, 1, 1}}));
 }
 
+TEST(level_moves, move_each_process_of_a_job_a_rung_up_and_down) {
+  const auto steps = moves_of_two_jobs().steps({0, 3, 1, 1, 1, 1, 1, 1}, 0);
+  EXPECT_EQ(steps, (std::vector<Rungs>{{1, 3, 1, 1, 1, 1, 1, 1},
+                                       {0, 2, 1, 1, 1, 1, 1, 1},
+                                       {0, 3, 2, 1, 1, 1, 1, 1},
+                                       {0, 3, 0, 1, 1, 1, 1, 1},
+                                       {0, 3, 1, 2, 1, 1, 1, 1},
+                                       {0, 3, 1, 0, 1, 1, 1, 1}}));
+}
+
+TEST(level_moves, take_a_job_from_other_rungs) {
+  const Rungs other = {0, 1, 2, 3, 3, 2, 1, 0};
+  EXPECT_EQ(moves_of_two_jobs().with_job(Rungs(8, 1), 1, other), (Rungs{1, 1, 1, 1, 3, 2, 1, 0}));
+}
+
 TEST(level_moves, weigh_losses_more_than_gains) {
   EXPECT_DOUBLE_EQ(utility(0.04), 0.04);
   EXPECT_DOUBLE_EQ(utility(0.07), 0.06);

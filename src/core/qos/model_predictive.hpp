@@ -4,8 +4,9 @@
 // A trial costs the jobs nothing, and two trials can have the same noise, so that a difference of
 // less than the noise shows. The jobs run some windows on default before; then the search uses its
 // budget of predictions at once. The twin also tells what each job would do alone. The search
-// begins with levels for groups of processes in all jobs. From the best of them it raises busy
-// processes of the jobs that lost most to others, and lowers idle ones of those that lost least
+// begins with levels for groups of processes in all jobs, then gives each job the levels of the
+// group that suits it best. From there it raises busy processes of the jobs that lost most to
+// others, lowers idle ones of those that lost least, and moves single processes by a rung
 // (level_moves.hpp). A trial that a prediction shows to be worse ends there (racing). Where the
 // jobs do worse than on default after all, they go back to it.
 #pragma once
@@ -22,7 +23,7 @@ namespace weft::qos {
 struct ModelPredictiveOptions {
   std::uint32_t default_windows = 2;  ///< observed first; at least 1
   std::uint32_t draws = 3;            ///< predictions of a trial that is not worse, at least 1
-  std::uint32_t budget = 300;         ///< predictions in a search
+  std::uint32_t budget = 500;         ///< predictions in a search
 };
 
 class ModelPredictive final : public Controller {
@@ -49,6 +50,7 @@ class ModelPredictive final : public Controller {
   };
 
   void search();
+  void mix(std::span<const Rungs> starts);
   bool predict_default();
   bool predict_alone();
   std::vector<std::size_t> most_hindered_first(const Gains& gains) const;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <utility>
+
 #include "core/qos/controllers.hpp"
 
 namespace weft::qos {
@@ -46,6 +49,31 @@ class ToyTwin final : public Twin {
   std::vector<JobWindow> windows_;
 };
 
+/// Two jobs of four whose work is 10,000 on default; `gains` says what levels change.
+class RuleTwin final : public Twin {
+ public:
+  using Weight = std::function<int(std::size_t process)>;
+  using Rule = std::function<std::pair<double, double>(const Weight&)>;
+  explicit RuleTwin(Rule gains) : gains_(std::move(gains)) {}
+
+  std::span<const JobWindow> predict(const Configuration& c, std::uint32_t, double) override {
+    const auto [a, b] = gains_([&](std::size_t p) { return c.weight_of[c.level_of[p]]; });
+    work_ = {std::vector<std::uint64_t>(4, static_cast<std::uint64_t>(10000 * (1 + a))),
+             std::vector<std::uint64_t>(4, static_cast<std::uint64_t>(10000 * (1 + b)))};
+    windows_ = {{.iterations = work_[0], .waited = waits[0]},
+                {.iterations = work_[1], .waited = waits[1]}};
+    return windows_;
+  }
+  std::optional<std::uint64_t> predict_alone(std::size_t, std::uint32_t, double) override {
+    return 11000;
+  }
+
+ private:
+  Rule gains_;
+  std::vector<std::vector<std::uint64_t>> work_;
+  std::vector<JobWindow> windows_;
+};
+
 void tell(Controller& controller, std::uint64_t first, std::uint64_t second) {
   const std::vector<std::uint64_t> a(4, first), b(4, second);
   const std::vector<JobWindow> windows = {{.iterations = a}, {.iterations = b}};
@@ -75,6 +103,29 @@ TEST(model_predictive, finds_in_its_twin_what_helps_below_the_noise) {
   for (const std::size_t p : {0U, 2U, 3U}) EXPECT_LE(found.weight_of[found.level_of[p]], 2) << p;
   for (std::size_t p = 4; p < 8; ++p) EXPECT_EQ(found.level_of[p], default_level) << p;
   EXPECT_GE(controller.accepted(), 1U);
+}
+
+TEST(model_predictive, gives_one_job_the_levels_of_a_start_that_harms_another_job) {
+  RuleTwin twin([](const RuleTwin::Weight& weight) {
+    const bool together = weight(1) == 8 && weight(2) == 1;
+    bool changed = false;
+    for (std::size_t p = 4; p < 8; ++p) changed |= weight(p) != 2;
+    return std::pair{together ? 0.05 : 0.0, changed ? -0.02 : 0.0};
+  });
+  const ModelPredictive controller = settled(twin);
+  const Configuration& found = controller.configuration();
+  EXPECT_EQ(found.weight_of[found.level_of[1]], 8);
+  EXPECT_EQ(found.weight_of[found.level_of[2]], 1);
+  for (std::size_t p = 4; p < 8; ++p) EXPECT_EQ(found.level_of[p], default_level) << p;
+}
+
+TEST(model_predictive, lets_no_job_pay_a_percent_for_another_ones_gain) {
+  for (const double loss : {0.004, 0.01}) {
+    RuleTwin twin([&](const RuleTwin::Weight& weight) {
+      return weight(1) > 2 ? std::pair{0.05, -loss} : std::pair{0.0, 0.0};
+    });
+    EXPECT_EQ(settled(twin).configuration().level_of == all_default(), loss == 0.01) << loss;
+  }
 }
 
 TEST(model_predictive, stays_on_default_when_nothing_helps) {
