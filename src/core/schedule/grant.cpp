@@ -195,15 +195,16 @@ bool GrantCompute::is_late(const Input& input, Instant now, const Standing& stan
          now - input.batches[0].at > standing.late_after;
 }
 
-/// The rings' capacity and half as much: with less a grant that waits until it is worth a message
-/// would keep room from being used. Credit keeps input nodes from writing more.
+/// Twice the rings' capacity: a grant waits until it is worth a message, which is a quarter of a
+/// share, and for a look, which is worth an eighth. With less than these to spare, room in the rings
+/// would go unused. Credit keeps input nodes from writing more.
 std::uint32_t GrantCompute::rings_hold() const {
   std::uint64_t each = options_.pair_descriptors;
   if (mean_bytes_ > 0) {
     each = std::min(
         each, static_cast<std::uint64_t>(static_cast<double>(options_.pair_bytes) / mean_bytes_));
   }
-  each = std::max<std::uint64_t>(1, each + each / 2);
+  each = std::max<std::uint64_t>(1, each + each);
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(each * inputs_.size(), std::numeric_limits<std::uint32_t>::max()));
 }

@@ -29,6 +29,8 @@ constexpr Duration several_turns = Duration::milliseconds(10);
 constexpr std::uint32_t most_pause = 256;
 /// While it looks for the shortest time, the node has this share of the path's capacity out.
 constexpr double probed = 0.75;
+/// A probe that finds so small a share of the shortest time before is followed by another soon.
+constexpr double much_shorter = 0.9;
 /// Shares of the time that something was in the way: above one there must be a remedy, below the
 /// other it needs none.
 constexpr double often = 0.05;
@@ -131,6 +133,8 @@ void GrantPace::on_arrival(Instant now, Duration since_grant, bool is_small) {
     running_ = true;
     return;
   }
+  // What came with the period's first one took none of the period's time.
+  if (now == since_) return;
   // Contributions within less than the path's time may have been on their way together.
   if (++arrivals_ >= wanted_ && now > since_ && now - since_ >= least_length()) end_period(now);
 }
@@ -162,10 +166,25 @@ void GrantPace::end_period(Instant now) {
     set_cover(length);
     if (!judged_) set_ahead(length);
   }
-  probing_ = ++periods_ % probe_every == 0;
-  if (probing_) shortest_before_ = std::exchange(shortest_, Duration::max());
+  begin_probe_if_due();
   set_in_flight();
   begin_period(now);
+}
+
+/// A probe's contributions have come by the end of the period after it. If the path has turned out
+/// to be much shorter, the node's own queue hid it, and may hide some of it still.
+void GrantPace::begin_probe_if_due() {
+  ++periods_;
+  if (periods_ == next_probe_ + 2) {
+    const bool was_hidden = shortest_ != Duration::max() &&
+                            shortest_.to_seconds() < much_shorter * shortest_before_.to_seconds();
+    next_probe_ = was_hidden ? periods_ + 1 : next_probe_ + probe_every;
+  }
+  // No probe finds that the path holds less than the probe itself has in flight. Where credit would
+  // decide even so, it would tell nothing.
+  const bool is_useful = spare * probed * path_ + cover_.value() < most_;
+  probing_ = periods_ == next_probe_ && is_useful;
+  if (probing_) shortest_before_ = std::exchange(shortest_, Duration::max());
 }
 
 void GrantPace::set_cover(Duration length) {
@@ -181,7 +200,7 @@ void GrantPace::set_cover(Duration length) {
   const double starved = static_cast<double>(starved_) / arrivals_;
   const bool may_try = is_worth_trying_more(rate);
   const bool was_starved = std::exchange(starves_, starved > often_starved);
-  if (starves_ && was_starved) {
+  if (starves_ && was_starved && periods_ >= options_.short_periods) {
     cover_.grow(std::min(cover_.value() + 3 * in_flight(), most_));
   } else if (may_try && (dry > often_dry || rings_hold_more())) {
     try_more(rate);

@@ -168,6 +168,7 @@ class GrantPace {
   bool rings_hold_more() const;
   void add_held_up(Instant now);
   void end_period(Instant now);
+  void begin_probe_if_due();
   void begin_period(Instant now);
   void set_cover(Duration length);
   bool is_worth_trying_more(double rate);
@@ -211,6 +212,7 @@ class GrantPace {
   bool running_ = false;
   bool probing_ = false;
   std::uint32_t periods_ = 0;
+  std::uint32_t next_probe_ = probe_every;  // the number of the period that is one
   std::array<double, rates_kept> rates_{};  // contributions per second, of the last periods
   std::size_t rates_seen_ = 0;
   Duration shortest_ = Duration::max();  // since the last probe

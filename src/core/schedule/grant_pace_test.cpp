@@ -116,6 +116,36 @@ TEST_F(pace, now_and_then_looks_how_long_the_path_takes_without_a_queue) {
   EXPECT_EQ(pace_.in_flight(), 6u);
 }
 
+TEST_F(pace, looks_again_soon_when_a_look_found_a_much_shorter_path) {
+  arrive(1 + 64 * period, tenth_ms, fifth_ms * 5);
+  ASSERT_EQ(pace_.in_flight(), 7u) << "three quarters of the ten that the path seems to hold";
+  // Its own queue was most of that: each look drains a part of it.
+  arrive(20, tenth_ms, fifth_ms * 3);
+  arrive(period, tenth_ms, fifth_ms * 3);
+  EXPECT_EQ(pace_.in_flight(), 16u) << "2.5 times six, and 0.6";
+  arrive(period, tenth_ms, fifth_ms * 3);
+  EXPECT_EQ(pace_.in_flight(), 4u) << "looks again";
+}
+
+TEST_F(pace, does_not_look_for_a_path_so_long_that_credit_decides_whatever_it_finds) {
+  arrive(1, tenth_ms, fifth_ms * 5);
+  pace_.set_most(18);
+  for (int i = 0; i < 130; ++i) {
+    arrive(period, tenth_ms, fifth_ms * 5);
+    ASSERT_EQ(pace_.in_flight(), 18u) << "2.5 · 0.75 · 10 is more than the rings hold";
+  }
+}
+
+/// A message may announce many contributions, which took their time before it.
+TEST_F(pace, counts_nothing_that_came_in_the_instant_at_which_the_period_began) {
+  start();
+  for (int burst = 0; burst < 4; ++burst) {
+    arrive(period - 1, Duration{}, fifth_ms);
+    arrive(period, tenth_ms, fifth_ms);
+    EXPECT_EQ(pace_.in_flight(), 6u);
+  }
+}
+
 TEST_F(pace, absent_senders_places_are_made_up_for) {
   start();
   for (int i = 0; i < 8; ++i) {
@@ -189,6 +219,20 @@ TEST_F(pace, opens_while_all_that_was_asked_for_is_there_each_time_the_node_look
   EXPECT_EQ(pace_.in_flight(), 12u);
   calm_periods(40);
   EXPECT_EQ(pace_.in_flight(), 6u);
+}
+
+/// The first contributions come in bursts that only their senders' first grants explain.
+TEST_F(pace, does_not_take_short_periods_for_those_of_starved_senders) {
+  pace_ = GrantPace({.short_periods = 4}, inputs);
+  start();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_LE(pace_.in_flight(), 6u);
+    pace_.on_starved_senders(8);
+    arrive(8, tenth_ms, fifth_ms);
+  }
+  pace_.on_starved_senders(period);
+  arrive(period, tenth_ms, fifth_ms);
+  EXPECT_EQ(pace_.in_flight(), 6u + 3 * 6u);
 }
 
 TEST_F(pace, has_more_out_without_a_trial_while_senders_starve_period_after_period) {

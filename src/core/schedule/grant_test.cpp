@@ -146,7 +146,7 @@ TEST_F(granting_node, has_more_out_when_inputs_use_up_their_grants_between_two_l
   const std::uint32_t before = node_->pace().in_flight();
   for (int i = 0; i < 100; ++i) look(true);
   EXPECT_EQ(before, 8u);
-  EXPECT_EQ(node_->pace().in_flight(), 2u * 96) << "what the rings hold, and half as much";
+  EXPECT_EQ(node_->pace().in_flight(), 2u * 128) << "twice what the rings hold";
 }
 
 /// One contribution each 10 us, each 1 ms after its grant: the path holds 25 rounds of 4.
@@ -191,11 +191,11 @@ TEST_F(granting_node, grants_no_more_than_the_rings_of_the_pairs_hold) {
   start(2, 0,
         {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_bytes = 850'000});
   first_round(2);
-  EXPECT_EQ(grants().size(), 24u) << "8 contributions of 100,000 bytes in each, and half as many";
+  EXPECT_EQ(grants().size(), 32u) << "8 contributions of 100,000 bytes in each, and as many again";
   start(2, 0,
         {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_descriptors = 5});
   first_round(2);
-  EXPECT_EQ(grants().size(), 14u);
+  EXPECT_EQ(grants().size(), 20u);
 }
 
 TEST_F(granting_node, asks_nobody_who_left_or_whose_stream_has_ended) {
@@ -349,7 +349,7 @@ TEST_F(granting_node, nobody_is_late_by_the_largest_factor) {
 TEST_F(granting_node, nobody_is_late_where_credit_decides) {
   // Four contributions for each of two input nodes: a grant waits for room in the ring.
   start(2, 0,
-        {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_descriptors = 3});
+        {.min_in_flight = 64, .first_in_flight = 64, .first_window = 0, .pair_descriptors = 2});
   first_round(2);
   EXPECT_EQ(grants().size(), 8u);
   std::uint64_t t = 104;
@@ -361,13 +361,13 @@ TEST_F(granting_node, nobody_is_late_where_credit_decides) {
   EXPECT_EQ(node_->next_deadline(), Instant::never());
 }
 
-/// Rings of 64: 96 rounds for each of two input nodes are out. An eighth of that is worth a look.
+/// Rings of 64: 128 rounds for each of two input nodes are out. An eighth of that is worth a look.
 TEST_F(granting_node, few_contributions_wait_for_others_while_the_rings_worth_is_out) {
   start(
       2, 0,
       {.min_in_flight = 1000, .first_in_flight = 1000, .first_window = 0, .pair_descriptors = 64});
   first_round(2);
-  EXPECT_EQ(grants().size(), 2u * 96);
+  EXPECT_EQ(grants().size(), 2u * 128);
   std::uint64_t t = 104;
   const auto come = [&](int rounds) {
     for (int k = 0; k < rounds; ++k, t += 4) {
