@@ -196,8 +196,8 @@ bool GrantCompute::is_late(const Input& input, Instant now, const Standing& stan
 }
 
 /// Twice the rings' capacity: a grant waits until it is worth a message, which is a quarter of a
-/// share, and for a look, which is worth an eighth. With less than these to spare, room in the rings
-/// would go unused. Credit keeps input nodes from writing more.
+/// share, and for a look, which is worth an eighth. With less than these to spare, room in the
+/// rings would go unused. Credit keeps input nodes from writing more.
 std::uint32_t GrantCompute::rings_hold() const {
   std::uint64_t each = options_.pair_descriptors;
   if (mean_bytes_ > 0) {
