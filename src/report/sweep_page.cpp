@@ -263,8 +263,6 @@ Chart by_bandwidth(const SweepRecord& record, const Grid& grid) {
   return chart;
 }
 
-/// A table: its head, and rows whose first cell names them. Cells are escaped; `style` is that of a
-/// cell, or empty.
 /// The slow-down of each network, darker with its logarithm.
 void add_heat_map(Page& page, const SweepRecord& record, const Grid& grid) {
   std::vector<std::vector<std::string>> rows;

@@ -31,6 +31,8 @@ constexpr std::uint32_t most_pause = 256;
 constexpr double probed = 0.75;
 /// A probe that finds so small a share of the shortest time before is followed by another soon.
 constexpr double much_shorter = 0.9;
+/// Of probes that tell something only together with others, one of so many is made.
+constexpr std::uint32_t seldom = 8;
 /// Shares of the time that something was in the way: above one there must be a remedy, below the
 /// other it needs none.
 constexpr double often = 0.05;
@@ -175,16 +177,20 @@ void GrantPace::end_period(Instant now) {
 /// to be much shorter, the node's own queue hid it, and may hide some of it still.
 void GrantPace::begin_probe_if_due() {
   ++periods_;
+  probing_ = false;
   if (periods_ == next_probe_ + 2) {
-    const bool was_hidden = shortest_ != Duration::max() &&
-                            shortest_.to_seconds() < much_shorter * shortest_before_.to_seconds();
-    next_probe_ = was_hidden ? periods_ + 1 : next_probe_ + probe_every;
+    is_hidden_ = has_probed_ && shortest_ != Duration::max() &&
+                 shortest_.to_seconds() < much_shorter * shortest_before_.to_seconds();
+    next_probe_ = is_hidden_ ? periods_ + 1 : next_probe_ + probe_every;
   }
-  // No probe finds that the path holds less than the probe itself has in flight. Where credit would
-  // decide even so, it would tell nothing.
+  if (periods_ != next_probe_) return;
+  // A probe finds no path that holds less than the probe itself has in flight. Where credit would
+  // decide even so, only several in a row can tell something: few are worth what they cost.
   const bool is_useful = spare * probed * path_ + cover_.value() < most_;
-  probing_ = periods_ == next_probe_ && is_useful;
-  if (probing_) shortest_before_ = std::exchange(shortest_, Duration::max());
+  has_probed_ = is_hidden_ || is_useful || ++skipped_ % seldom == 0;
+  if (!has_probed_) return;
+  probing_ = true;
+  shortest_before_ = std::exchange(shortest_, Duration::max());
 }
 
 void GrantPace::set_cover(Duration length) {

@@ -212,7 +212,10 @@ class GrantPace {
   bool running_ = false;
   bool probing_ = false;
   std::uint32_t periods_ = 0;
-  std::uint32_t next_probe_ = probe_every;  // the number of the period that is one
+  std::uint32_t next_probe_ = probe_every;  // the number of the period that may be one
+  bool has_probed_ = false;                 // when it was last due
+  bool is_hidden_ = false;                  // the last probe drained a queue that hid the path
+  std::uint32_t skipped_ = 0;               // probes
   std::array<double, rates_kept> rates_{};  // contributions per second, of the last periods
   std::size_t rates_seen_ = 0;
   Duration shortest_ = Duration::max();  // since the last probe

@@ -86,8 +86,10 @@ bool Collective::check_count(std::int64_t count) {
 
 void Collective::refuse_alias() {
   if (!abi::refuses_aliases || !ok()) return;
-  error = call.fail(communicator, MPI_ERR_BUFFER,
-                    "the same memory is input and output; use MPI_IN_PLACE, or another buffer");
+  error =
+      call.fail(communicator, MPI_ERR_BUFFER,
+                "the same memory is input and output; use another buffer, or MPI_IN_PLACE where "
+                "the function takes it");
 }
 
 BlockList Collective::list(const void* base, Integers counts, Integers displacements,

@@ -18,7 +18,8 @@ namespace {
 
 /// A communicator of the same processes, with all that a duplicate keeps.
 int duplicate(const Call& call, MPI_Comm comm, MPI_Comm* made) {
-  int error = MPI_SUCCESS;
+  int error = call.check_results(made);
+  if (error != MPI_SUCCESS) return error;
   *made = MPI_COMM_NULL;
   Communicator* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
@@ -40,7 +41,8 @@ int duplicate(const Call& call, MPI_Comm comm, MPI_Comm* made) {
 
 /// Nothing is sent to make a duplicate: it is done at once.
 int duplicate_later(const Call& call, MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
-  const int error = duplicate(call, comm, made);
+  int error = call.check_results(handle);
+  if (error == MPI_SUCCESS) error = duplicate(call, comm, made);
   if (error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
   request->status = empty_status();
@@ -142,7 +144,8 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info, MPI_Comm* ma
 
 int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {
   const Call call{"MPI_Comm_compare"};
-  int error = MPI_SUCCESS;
+  int error = call.check_results(result);
+  if (error != MPI_SUCCESS) return error;
   const Communicator* const first = call.communicator(a, error);
   const Communicator* const second = first != nullptr ? call.communicator(b, error) : nullptr;
   if (second == nullptr) return error;

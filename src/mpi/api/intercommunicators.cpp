@@ -276,6 +276,7 @@ int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
 int MPI_Comm_remote_size(MPI_Comm comm, int* size) {
   const CommunicatorCall call("MPI_Comm_remote_size", comm);
   if (!call) return call.error;
+  if (const int error = call.check_results(size)) return error;
   if (!is_inter(*call))
     return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
   *size = static_cast<int>(call->group.size());
@@ -285,6 +286,7 @@ int MPI_Comm_remote_size(MPI_Comm comm, int* size) {
 int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   const CommunicatorCall call("MPI_Comm_remote_group", comm);
   if (!call) return call.error;
+  if (const int error = call.check_results(group)) return error;
   if (!is_inter(*call))
     return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
   *group = keep_group(call->group.members);

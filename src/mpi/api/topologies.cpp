@@ -78,7 +78,8 @@ struct TopologyCall : CommunicatorCall {
 /// The first processes of the parent, as many as the topology has.
 int make(const Call& call, MPI_Comm comm, std::size_t processes, Topology topology,
          MPI_Comm* made) {
-  int error = MPI_SUCCESS;
+  int error = call.check_results(made);
+  if (error != MPI_SUCCESS) return error;
   *made = MPI_COMM_NULL;
   Communicator* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;

@@ -97,6 +97,8 @@ int MPI_Win_start(MPI_Group group, int, MPI_Win handle) {
     if (error != MPI_SUCCESS) return error;
     window.epochs.is_fenced = false;
     window.epochs.is_started = true;
+    window.epochs.has_started.assign(window.parts.size(), false);
+    for (const std::uint32_t target : targets) window.epochs.has_started[target] = true;
     window.window->start(targets);
     return error;
   });

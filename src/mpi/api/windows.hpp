@@ -23,15 +23,16 @@ struct WindowPart {
 
 /// The epochs of a window that this process has begun.
 struct Epochs {
-  bool is_fenced = false;   ///< an access epoch that the next fence ends
-  bool is_started = false;  ///< by MPI_Win_start
+  bool is_fenced = false;         ///< an access epoch that the next fence ends
+  bool is_started = false;        ///< by MPI_Win_start
+  std::vector<bool> has_started;  ///< by rank: those whom it named
   bool is_posted = false;
   bool has_all = false;        ///< the locks of all processes, by MPI_Win_lock_all
   std::vector<bool> has_lock;  ///< by rank
   std::size_t locks = 0;       ///< that `has_lock` has
 
   bool may_access(std::uint32_t target) const {
-    return is_fenced || is_started || has_all || has_lock[target];
+    return is_fenced || has_all || has_lock[target] || (is_started && has_started[target]);
   }
   /// None that other kinds of epochs exclude.
   bool may_begin() const { return !is_started && !has_all && locks == 0; }

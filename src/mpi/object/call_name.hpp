@@ -38,6 +38,12 @@ class CallName {
 
   bool fits(CallName other) const { return bits_ == other.bits_ || bits_ == 0 || other.bits_ == 0; }
   bool is_named() const { return bits_ != 0; }
+  /// False: a word from outside that no process says.
+  bool is_sound() const {
+    const std::uint64_t operation = bits_ >> 16 & 0x1f;
+    constexpr auto last = static_cast<std::uint64_t>(collective::Operation::exclusive_scan) + 1;
+    return bits_ == 0 || (operation > 0 && operation <= last && kind() <= CallKind::persistent);
+  }
   CallKind kind() const { return static_cast<CallKind>(bits_ >> 21 & 0x3); }
   /// Modulo 2^20.
   std::uint32_t number() const { return static_cast<std::uint32_t>(bits_ >> 44); }

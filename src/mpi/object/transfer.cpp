@@ -296,6 +296,7 @@ void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
   std::memcpy(&header, all.data(), sizeof header);
   const auto content = all.subspan(sizeof header);
   const CallName call = CallName::of(header.bytes);
+  if (header.is_short != 0 && !call.is_sound()) return refuse(lane, all.size());
   if (header.is_short == 2) return compare_calls(lane, call);
   if (header.is_short != 0) header.bytes = CallName::length_of(header.bytes);
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&

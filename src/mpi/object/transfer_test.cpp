@@ -420,6 +420,15 @@ TEST(transfer, short_and_plain_messages_of_collectives_come_in_any_order_of_size
   EXPECT_EQ(in, out);
 }
 
+TEST(call_name, is_sound_if_some_process_may_say_it) {
+  const CallName said(collective::Operation::exclusive_scan, 7, 9, CallKind::persistent);
+  EXPECT_TRUE(CallName::of(said.with(0)).is_sound());
+  EXPECT_TRUE(CallName().is_sound());
+  EXPECT_FALSE(CallName::of(12 << 16).is_sound()) << "there are eleven operations";
+  EXPECT_FALSE(CallName::of(1 << 24).is_sound()) << "a root, and no operation";
+  EXPECT_FALSE(CallName::of(3 << 21 | 1 << 16).is_sound()) << "there are three kinds";
+}
+
 TEST(transfer, groups_in_which_tasks_send_have_no_short_messages) {
   Group other = world_group(2, NodeId(0));
   other.generation = Generation(77);

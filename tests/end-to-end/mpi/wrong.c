@@ -22,6 +22,9 @@ static void nulls(void) {
       MPI_Comm_rank(MPI_COMM_WORLD, NULL),
       MPI_Comm_group(MPI_COMM_WORLD, NULL),
       MPI_Comm_create(MPI_COMM_WORLD, group, NULL),
+      MPI_Comm_dup(MPI_COMM_WORLD, NULL),
+      MPI_Comm_compare(MPI_COMM_WORLD, MPI_COMM_SELF, NULL),
+      MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &zero, 0, NULL),
       MPI_Comm_create_group(MPI_COMM_WORLD, group, 0, NULL),
       MPI_Comm_split(MPI_COMM_WORLD, 0, 0, NULL),
       MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, NULL),
@@ -78,6 +81,17 @@ static void one_buffer_for_both(void) {
   say_int("one buffer", 1);
 }
 
+/* To the right, within one array. The places of blocks of no bytes mean nothing. */
+static void shift_in_one_array(void) {
+  int values[2] = {rank, -1}, sent[64] = {0}, received[64] = {0}, from[64] = {0}, to[64] = {0};
+  sent[(rank + 1) % size] = 1;
+  received[(rank + size - 1) % size] = 1;
+  to[(rank + size - 1) % size] = 1;
+  expect(MPI_Alltoallv(values, sent, from, MPI_INT, values, received, to, MPI_INT, MPI_COMM_WORLD),
+         MPI_SUCCESS, "shifted");
+  say("shifted", values, sizeof values);
+}
+
 static void epochs(void) {
   int memory[2] = {0}, value = 0;
   MPI_Win win;
@@ -104,6 +118,19 @@ static void epochs(void) {
   MPI_Win_unlock(rank, win);
   // A lock has ended the fence's epoch.
   expect(MPI_Get(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, win), sync, "after a lock");
+  const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+  MPI_Group right, left;
+  MPI_Group_incl(world, 1, &next, &right);
+  MPI_Group_incl(world, 1, &before, &left);
+  MPI_Win_post(left, 0, win);
+  MPI_Win_start(right, 0, win);
+  if (next != rank) {
+    expect(MPI_Get(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, win), sync, "none of the started");
+  }
+  MPI_Win_complete(win);
+  MPI_Win_wait(win);
+  MPI_Group_free(&right);
+  MPI_Group_free(&left);
   MPI_Win_post(world, 0, win);
   MPI_Win_start(world, 0, win);
   MPI_Get(&value, 1, MPI_INT, rank, 1, 1, MPI_INT, win);
@@ -171,6 +198,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   nulls();
   one_buffer_for_both();
+  shift_in_one_array();
   epochs();
   swaps();
   files();
