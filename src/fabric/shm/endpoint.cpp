@@ -251,10 +251,10 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   now_ = now;
   Yield yield{completions};
   if (!graveyard_.empty()) graveyard_.clear();
-  yield_completed(yield);
+  if (!completed_.empty()) yield_completed(yield);
   if (!up_.empty()) serve_peers(yield);
   if (is_control_due()) serve_control(yield);
-  yield_completed(yield);
+  if (!completed_.empty()) yield_completed(yield);
   if (is_said_asleep_ && yield.count > 0) wake_up();
   return yield.count;
 }

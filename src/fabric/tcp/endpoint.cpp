@@ -234,7 +234,7 @@ std::size_t Endpoint::poll(Instant now, std::span<Completion> completions) {
   if (!pending_.empty()) serve_pending(yield);
   if (looked_ && !serve_hot(yield)) serve_ready(yield);
   if (!attention_.empty()) attend_all(yield);
-  yield_completed(yield);
+  if (!completed_.empty()) yield_completed(yield);
   return yield.count;
 }
 
