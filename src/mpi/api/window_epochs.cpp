@@ -23,6 +23,19 @@ int with_window(const char* function, MPI_Win handle, Act&& act) {
   return error != MPI_SUCCESS ? error : call.settle(&call->communicator);
 }
 
+/// The same, at the end of an epoch that this process must have begun.
+template <class Act>
+int end_epoch(const char* function, MPI_Win handle, bool Epochs::*epoch, const char* missing,
+              Act&& act) {
+  return with_window(function, handle, [&](const Call& call, WindowObject& window) {
+    const int error = window.check_epochs(call, window.epochs.*epoch, missing);
+    if (error != MPI_SUCCESS) return error;
+    window.epochs.*epoch = false;
+    act(*window.window);
+    return error;
+  });
+}
+
 /// The same for one target, checked. `act` returns an error.
 template <class Act>
 int with_target(const char* function, int rank, MPI_Win handle, Act&& act) {
@@ -105,24 +118,13 @@ int MPI_Win_start(MPI_Group group, int, MPI_Win handle) {
 }
 
 int MPI_Win_complete(MPI_Win handle) {
-  return with_window("MPI_Win_complete", handle, [](const Call& call, WindowObject& window) {
-    const int error =
-        window.check_epochs(call, window.epochs.is_started, "MPI_Win_start is missing");
-    if (error != MPI_SUCCESS) return error;
-    window.epochs.is_started = false;
-    window.window->complete();
-    return error;
-  });
+  return end_epoch("MPI_Win_complete", handle, &Epochs::is_started, "MPI_Win_start is missing",
+                   [](Window& window) { window.complete(); });
 }
 
 int MPI_Win_wait(MPI_Win handle) {
-  return with_window("MPI_Win_wait", handle, [](const Call& call, WindowObject& window) {
-    const int error = window.check_epochs(call, window.epochs.is_posted, no_post);
-    if (error != MPI_SUCCESS) return error;
-    window.epochs.is_posted = false;
-    window.window->wait();
-    return error;
-  });
+  return end_epoch("MPI_Win_wait", handle, &Epochs::is_posted, no_post,
+                   [](Window& window) { window.wait(); });
 }
 
 int MPI_Win_test(MPI_Win handle, int* flag) {
@@ -176,14 +178,8 @@ int MPI_Win_lock_all(int, MPI_Win handle) {
 }
 
 int MPI_Win_unlock_all(MPI_Win handle) {
-  return with_window("MPI_Win_unlock_all", handle, [](const Call& call, WindowObject& window) {
-    const int error =
-        window.check_epochs(call, window.epochs.has_all, "MPI_Win_lock_all is missing");
-    if (error != MPI_SUCCESS) return error;
-    window.epochs.has_all = false;
-    window.window->unlock_all();
-    return error;
-  });
+  return end_epoch("MPI_Win_unlock_all", handle, &Epochs::has_all, "MPI_Win_lock_all is missing",
+                   [](Window& window) { window.unlock_all(); });
 }
 
 int MPI_Win_flush(int rank, MPI_Win handle) {
