@@ -9,7 +9,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 
@@ -34,7 +33,9 @@ std::vector<Parentage> parentages() {
     const auto pid = parse_number<pid_t>(entry->path().filename().string());
     if (!pid) continue;
     std::ifstream file(entry->path() / "stat");
-    const std::string text(std::istreambuf_iterator<char>(file), {});
+    // Not by iterators, which throw when the process ends between opening and reading.
+    std::string text;
+    std::getline(file, text, '\0');
     // "PID (NAME) STATE PARENT": the name may have spaces and brackets of its own.
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) continue;  // it has just ended

@@ -17,7 +17,6 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -173,8 +172,7 @@ class Permission {
  public:
   explicit Permission(const std::string& name) {
     std::ifstream file(kAllowed);
-    before_.assign(std::istreambuf_iterator<char>(file), {});
-    while (!before_.empty() && before_.back() == '\n') before_.pop_back();
+    std::getline(file, before_);
     const bool allowed = fmt::format(" {} ", before_).find(fmt::format(" {} ", name)) != name.npos;
     if (before_.empty() || name.empty() || allowed) return;
     changed_ = write_setting(kAllowed, fmt::format("{} {}", before_, name).c_str());
