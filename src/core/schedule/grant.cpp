@@ -28,8 +28,8 @@ constexpr std::uint64_t distance_of_many = 3;
 
 /// Contributions that have come are looked at after so long even if they are few.
 constexpr Duration longest_without_look = Duration::milliseconds(1);
-/// Bytes that are always out, for small contributions: with less, too many messages would go with
-/// them.
+/// Bytes that are out of small contributions, at least where they come fast (GrantPace): with less,
+/// too many messages would go with them.
 constexpr double least_window = 96 << 10;
 
 }  // namespace
@@ -166,6 +166,7 @@ void GrantCompute::learn(Instant now, Input& input, Arrival arrival) {
   const Duration latency = now - batch.at;
   ++arrivals_;
   ++input.seen;
+  input.share = std::max(input.share, batch.share);
   if (latency < Duration{}) {  // the clock was set back in between and tells nothing
     pace_.restart(now);
     return;
@@ -347,14 +348,16 @@ void GrantCompute::grant_slow(const Standing& standing) {
   }
 }
 
-/// Contributions that come together while links decide are those of one grant, a quarter of a share
-/// at most. More of one input node at a look, or all that is out, came while this node had no
-/// processor; their senders may have used up their grants meanwhile.
+/// Contributions that come together while links decide are those of one grant: at most a quarter of
+/// the share that an input node had when the grant was written. A whole share of one input node at
+/// a look, or all that is out, came while this node had no processor; their senders may have used
+/// up their grants meanwhile.
 void GrantCompute::note_starved(const Standing& standing) {
   std::uint64_t starved = 0;
   for (Input& input : inputs_) {
     const std::uint64_t seen = std::exchange(input.seen, 0);
-    if (seen >= std::max<std::uint64_t>(2, standing.share)) starved += seen;
+    const std::uint64_t share = std::max(standing.share, std::exchange(input.share, 0));
+    if (seen >= std::max<std::uint64_t>(2, share)) starved += seen;
   }
   if (standing.out == 0 && arrivals_ >= 2) starved = arrivals_;
   pace_.on_starved_senders(starved);
@@ -421,7 +424,8 @@ void GrantCompute::tell(Instant now, std::uint64_t window, MessageBox& out) {
     if (input.batches.size() == batches_kept) {
       input.batches.back().until = input.granted;
     } else {
-      input.batches.push_back({.until = input.granted, .at = now});
+      input.batches.push_back(
+          {.until = input.granted, .at = now, .share = window / inputs_.size()});
     }
     input.told = input.granted;
     const GrantKind kind = i == teller_ ? GrantKind::grant_and_tell : GrantKind::grant;

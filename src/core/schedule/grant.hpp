@@ -109,8 +109,9 @@ class GrantCompute final : public ComputeSchedule {
   /// The grants of one message: the rounds from the batch before to below `until`.
   struct Batch {
     std::uint64_t until = 0;
-    Instant at{};           // when the message was written
-    bool solicited = true;  // false: the first round, which needs no grant
+    Instant at{};             // when the message was written
+    std::uint64_t share = 0;  // of an input node then
+    bool solicited = true;    // false: the first round, which needs no grant
   };
   /// Contributions of one input node, by round: they arrive in order.
   struct Input {
@@ -120,6 +121,7 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t arrived = 0;   // the first round that has not arrived
     std::uint64_t ended = none;  // the first round that the input node declined
     std::uint64_t seen = 0;      // contributions since the compute node last looked
+    std::uint64_t share = 0;     // the largest at which these were granted
     /// At most `batches_kept`, mostly a few. Room for all of them, for each pair of thousands of
     /// nodes, would be a large part of a simulation's memory.
     std::vector<Batch> batches;

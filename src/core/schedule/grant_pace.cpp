@@ -12,12 +12,14 @@ namespace {
 constexpr double spare = 2.5;
 constexpr double spare_places = 0.6;
 constexpr std::uint32_t short_period = 8;  // contributions
+/// Seconds. The least number in flight, which saves messages, is not larger than what comes in it.
+constexpr double time_for_messages = 400e-6;
 /// Shares of the arrivals that came when the node had nothing else on its way: above one it asks
 /// for more, below the other it could do with less.
 constexpr double often_dry = 0.1;
 constexpr double hardly_dry = 0.02;
-/// Share of the arrivals whose senders may have waited for a node without a processor: above it, in
-/// two periods running, more is out.
+/// Share of the arrivals whose senders may have waited for a node without a processor: above it,
+/// for longer than other processes take their turns, more is out.
 constexpr double often_starved = 0.5;
 /// More in flight has to make the node so much faster. If it does not, links decide, and the node
 /// waits so many periods before it tries again.
@@ -205,8 +207,9 @@ void GrantPace::set_cover(Duration length) {
       static_cast<std::uint32_t>(std::min(longest_calm / length.to_seconds(), unthinkable)));
   const double starved = static_cast<double>(starved_) / arrivals_;
   const bool may_try = is_worth_trying_more(rate);
-  const bool was_starved = std::exchange(starves_, starved > often_starved);
-  if (starves_ && was_starved && periods_ >= options_.short_periods) {
+  const bool was_starving = starving_for_ > several_turns;
+  starving_for_ = starved > often_starved ? starving_for_ + length : Duration{};
+  if (was_starving && starving_for_ > Duration{} && periods_ >= options_.short_periods) {
     cover_.grow(std::min(cover_.value() + 3 * in_flight(), most_));
   } else if (may_try && (dry > often_dry || rings_hold_more())) {
     try_more(rate);
@@ -252,6 +255,7 @@ void GrantPace::set_in_flight() {
   if (rate == 0 || shortest() == Duration::max()) return;
   path_ = std::min(rate * shortest().to_seconds(), unthinkable);
   enough_ = std::max(1u, static_cast<std::uint32_t>(std::ceil(path_)));
+  least_at_rate_ = static_cast<std::uint32_t>(std::min(rate * time_for_messages, unthinkable));
   const double undisturbed = spare * path_ + spare_places;
   // Absences that are long enough to be known as such are few of many, where there are many.
   const bool is_noisy = absent_share_ > noisy;
@@ -272,7 +276,8 @@ std::uint32_t GrantPace::in_flight() const {
   std::uint32_t grants = agreed_;
   if (grants == 0) grants = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
   if (grants == 0) grants = std::max(options_.first_in_flight, first_);
-  grants = std::clamp(std::max(grants, least_), options_.min_in_flight, options_.max_in_flight);
+  const std::uint32_t least = std::min(least_, least_at_rate_);
+  grants = std::clamp(std::max(grants, least), options_.min_in_flight, options_.max_in_flight);
   return std::min(grants, most_);
 }
 

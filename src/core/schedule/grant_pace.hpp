@@ -106,7 +106,9 @@ class GrantPace {
   /// Returns how many contributions the node would like to have in flight; zero before the path is
   /// measured.
   Wish wish() const { return wish_; }
-  /// Sets the least number in flight, below which messages would grant too little each.
+  /// Sets the least number in flight, below which messages would grant too little each. Where fewer
+  /// contributions come within 400 us there is time for more messages, and the least number is that
+  /// of 400 us.
   void set_least(std::uint32_t grants) { least_ = grants; }
   /// Sets the number in flight before the path is measured, if the options do not say more.
   void set_first(std::uint32_t grants) { first_ = grants; }
@@ -194,6 +196,7 @@ class GrantPace {
   Wish wish_ = 0;
   std::uint32_t agreed_ = 0;
   std::uint32_t least_ = 0;
+  std::uint32_t least_at_rate_ = unknown;  // the contributions of 400 us
   std::uint32_t first_ = 0;
   std::uint32_t most_ = unknown;
   ReluctantNumber ahead_;
@@ -235,7 +238,7 @@ class GrantPace {
   std::uint32_t absences_ = 0;
   std::uint32_t dry_ = 0;      // arrivals after which nothing was in flight
   std::uint32_t starved_ = 0;  // arrivals whose senders may have waited for grants
-  bool starves_ = false;       // most were such in the last period
+  Duration starving_for_{};    // how long periods with mostly such arrivals have lasted
   Duration held_{};            // how long the node was held up
   bool judged_ = false;        // `ahead_` has been set in this period already
   // Inputs that hold the node up.

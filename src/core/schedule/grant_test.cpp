@@ -149,6 +149,28 @@ TEST_F(granting_node, has_more_out_when_inputs_use_up_their_grants_between_two_l
   EXPECT_EQ(node_->pace().in_flight(), 2u * 128) << "twice what the rings hold";
 }
 
+/// The nodes agree on less: what had been granted before still comes in larger bursts.
+TEST_F(granting_node, grants_of_a_larger_share_do_not_show_that_inputs_wait) {
+  start(2, 0,
+        {.min_in_flight = 8, .first_in_flight = 8, .first_window = 0, .pair_descriptors = 64});
+  first_round(2);
+  std::array<std::uint64_t, 2> round{1, 1};
+  const auto look_with = [&](std::uint32_t agreed_on) {
+    hear(0, agreed, 0, agreed_on);
+    (void)grants();
+    now_ = now_ + Duration::milliseconds(1);
+  };
+  for (int i = 0; i < 100; ++i) {
+    look_with(64);
+    for (std::uint32_t k = 0; k < 2; ++k) {
+      for (; round[k] + 1 < told_[k]; ++round[k]) arrive(k, 100 + 4 * round[k], 1);
+    }
+    look_with(8);
+  }
+  hear(0, agreed, 0, 0);
+  EXPECT_EQ(node_->pace().in_flight(), 78u) << "62 come in 2 ms, 1 ms after their grants";
+}
+
 /// One contribution each 10 us, each 1 ms after its grant: the path holds 25 rounds of 4.
 TEST_F(granting_node, lets_inputs_be_further_apart_when_the_path_holds_many_rounds) {
   start(4, 0);
