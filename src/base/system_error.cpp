@@ -31,7 +31,7 @@ std::string_view fix_of(int number, std::string_view verb) {
                     "; make it executable with chmod +x, or name another one",
                     "; name one in a directory that you may write to");
     case EISDIR:
-      return "; name a file";
+      return runs ? "; name a program" : "; name a file";
     case ENOTDIR:
       return "; a part of its path is no directory: correct it";
     case ENAMETOOLONG:

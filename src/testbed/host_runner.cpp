@@ -17,10 +17,12 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <numeric>
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/mpi_launcher.hpp"
 #include "base/number_text.hpp"
 #include "base/split.hpp"
 #include "base/system_error.hpp"
@@ -342,6 +344,16 @@ Result<RunResult> Runner::run() {
   return result_;
 }
 
+/// An errno if no host can run the program, which one line then says in place of one for each host;
+/// else 0. A name with placeholders may be another program in each host.
+int why_not_startable(const std::string& program) {
+  if (program.find('{') != std::string::npos) return 0;
+  const std::filesystem::path file = find_program(program);
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) return EISDIR;
+  return ::access(file.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
 }  // namespace
 
 std::string replace_placeholders(std::string_view argument, std::uint32_t host, std::uint32_t rank,
@@ -376,6 +388,11 @@ std::string replace_placeholders(std::string_view argument, std::uint32_t host, 
 Result<RunResult> run_in_hosts(Testbed& testbed, const RunOptions& options) {
   if (options.command.empty()) {
     return Error{ErrorCode::invalid_argument, "no command: write one behind --"};
+  }
+  if (const int number = why_not_startable(options.command.front()); number != 0) {
+    ::dprintf(options.errors, "weft: %s\n",
+              system_error("run", options.command.front(), number).message.c_str());
+    return RunResult{.exit_code = kCannotRun};
   }
   return Runner(testbed, options).run();
 }

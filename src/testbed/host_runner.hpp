@@ -30,7 +30,7 @@ struct RunOptions {
 
 struct RunResult {
   /// The first exit code other than 0, or 128 + the signal; processes that a fault ended do not
-  /// count.
+  /// count. 127: the program cannot be run, as one line to `RunOptions::errors` explains.
   int exit_code = 0;
   bool interrupted = false;  ///< by SIGINT or SIGTERM to this process
   int signal = 0;            ///< the first of them

@@ -506,12 +506,22 @@ TEST_F(TestbedLive, run_starts_the_command_in_each_host_with_its_place_in_it) {
   EXPECT_EQ(r.result.exit_code, 0);
 }
 
-TEST_F(TestbedLive, run_returns_the_first_failure_and_names_a_program_that_is_not_there) {
+TEST_F(TestbedLive, run_returns_the_first_failure_and_names_a_program_that_is_not_there_once) {
   EXPECT_EQ(ran(2, {"sh", "-c", "exit {host}"}).result.exit_code, 1);
-  const Ran r = ran(1, {"no-such-program"});
+  Ran r = ran(2, {"no-such-program"});
   EXPECT_EQ(r.result.exit_code, 127);
-  EXPECT_NE(r.text.find("cannot run 'no-such-program': No such file or directory; name a program"),
-            std::string::npos)
+  EXPECT_EQ(r.text,
+            "weft: cannot run 'no-such-program': No such file or directory; name a program that is "
+            "installed\nresult 127 0 0 0\n");
+  r = ran(2, {"/tmp"});
+  EXPECT_EQ(r.result.exit_code, 127);
+  EXPECT_EQ(r.text, "weft: cannot run '/tmp': Is a directory; name a program\nresult 127 0 0 0\n");
+}
+
+TEST_F(TestbedLive, run_lets_each_host_name_a_program_of_its_own) {
+  const Ran r = ran(2, {"no-such-program-{host}"});
+  EXPECT_EQ(r.result.exit_code, 127);
+  EXPECT_NE(r.text.find("host1: weft: cannot run 'no-such-program-1'"), std::string::npos)
       << r.text;
 }
 
