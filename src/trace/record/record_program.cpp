@@ -141,7 +141,11 @@ Result<Merged> record_program(const RecordOptions& options) {
                                                ran.error().message, recordings)};
   }
   auto merged = merge_recordings(recordings, options.directory);
-  if (merged) fs::remove_all(recordings, error);
+  if (merged) {
+    fs::remove_all(recordings, error);
+  } else {
+    fs::remove(recordings, error);  // only if no rank has recorded anything
+  }
   return merged;
 }
 

@@ -97,6 +97,17 @@ TEST_P(record, says_that_a_program_failed_and_makes_no_archive) {
   EXPECT_FALSE(fs::exists(directory()));
 }
 
+TEST_P(record, of_a_program_without_mpi_leaves_nothing_behind) {
+  if (!is_built("exchange")) GTEST_SKIP() << "no launcher of " << GetParam();
+  const auto merged =
+      record_program({.command = {"mpirun." + std::string(GetParam()), "-n", "2", "true"},
+                      .directory = directory()});
+  ASSERT_FALSE(merged.ok());
+  EXPECT_NE(merged.error().message.find("rank 0 left no recording"), std::string::npos)
+      << merged.error().message;
+  EXPECT_TRUE(fs::is_empty(base_));
+}
+
 /// The recording's own calls are collective: ranks would wait forever for one that left them out.
 TEST_P(record, of_which_one_rank_cannot_be_written_ends_and_says_why) {
   if (!is_built("exchange")) GTEST_SKIP() << "no compiler of " << GetParam();
