@@ -74,6 +74,6 @@ export function shorten(command) {
 
 /** Run on another page in the same way. */
 export const elsewhere = [
-  { page: 'README.md', like: /aries-128\.toml --out/, on: 'help stream compare' },
-  { page: 'docs/simulator.md', like: /aries-128\.toml --out/, on: 'help stream compare' },
+  { page: 'help stream compare', like: /aries-128\.toml --out/, on: 'README.md' },
+  { page: 'docs/simulator.md', like: /aries-128\.toml --out/, on: 'README.md' },
 ];

@@ -3,7 +3,7 @@
 //   node examples_test.mjs PAGE SOURCE BUILD SCRATCH [PAGES…]
 // PAGE is a Markdown file of SOURCE, "help COMMAND…" for the examples of `weft COMMAND… --help`, or
 // "list" to check that PAGES are all pages, without running a command. Each page has a directory of its
-// own that looks like a clean clone after ./run.
+// own that looks like a clean clone after ./run. A simulation prints what the page shows below it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -91,6 +91,12 @@ const commandsOn = (name) => (name === 'help' || name.startsWith('help ')
   ? examplesOf(helpOf(name.split(' ').slice(1)))
   : commandsOf(fs.readFileSync(path.join(source, name), 'utf8')));
 
+/** What a page shows below a command of a simulation. Its figures repeat themselves. */
+const shownOutputs = (name) => new Map(name.endsWith('.md')
+  ? [...fs.readFileSync(path.join(source, name), 'utf8')
+    .matchAll(/^ {4}(weft .*sim:.*)\n\n```text\n([\s\S]*?)^```$/gm)].map(([, ...both]) => both)
+  : []);
+
 const hasTestbed = (directory) =>
   run('weft testbed run --hosts 2 -- true', directory).status === 0;
 
@@ -103,6 +109,7 @@ function runPage() {
   let testbed;
   let ran = 0;
   const failures = [];
+  const outputs = shownOutputs(page);
   for (const command of commandsOn(page)) {
     const other = elsewhere.find((e) => e.page === page && e.like.test(command));
     const skip = other ? { why: `run on ${other.on}` }
@@ -115,10 +122,14 @@ function runPage() {
     }
     const short = shorten(command);
     const done = run(short, directory);
-    const isRight = done.status === (exitCodes.find(({ like }) => like.test(command))?.code ?? 0);
+    const isShown = short !== command || done.stdout === (outputs.get(command) ?? done.stdout);
+    const isRight = isShown
+      && done.status === (exitCodes.find(({ like }) => like.test(command))?.code ?? 0);
     console.log(`${isRight ? 'ran' : 'FAILED'} (${done.seconds} s): ${short}`);
     ran += 1;
-    if (!isRight) failures.push(`${short}\n${done.stdout}${done.stderr}${done.error ?? ''}`);
+    if (isRight) continue;
+    const why = isShown ? '' : `${page} shows another output than this:\n`;
+    failures.push(`${short}\n${why}${done.stdout}${done.stderr}${done.error ?? ''}`);
   }
   fs.rmSync(directory, { recursive: true, force: true });
   for (const failure of failures) console.log(`\nFAILED: ${failure}`);
