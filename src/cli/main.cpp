@@ -91,8 +91,14 @@ int flushed(int code) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const bool of_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                         dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  if (!of_words) return explain_value(error.what());
-  if (!app.remaining(true).empty()) return explain_unknown(app);
+  const std::vector<std::string> rest = app.remaining(true);
+  // The value of an option that there is not may be one word too many for a positional. Words after
+  // "--" are the program's.
+  const bool has_unknown_option =
+      std::any_of(rest.begin(), std::ranges::find(rest, "--"),
+                  [](const std::string& word) { return word.starts_with("-"); });
+  if (!of_words && !has_unknown_option) return explain_value(error.what());
+  if (!rest.empty()) return explain_unknown(app);
   const CLI::App& command = deepest_command(app);
   const bool lacks_command =
       command.get_subcommands().empty() && command.get_require_subcommand_min() > 0;

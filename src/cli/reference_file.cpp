@@ -136,7 +136,9 @@ Result<std::vector<report::Reference>> read_references(const std::string& path) 
     std::string what(parse_error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}:{}: {}", path, parse_error.source().begin.line, what)};
+                 fmt::format("{}:{}: {}; correct that line, or name a file such as "
+                             "examples/references/paper-1.toml",
+                             path, parse_error.source().begin.line, what)};
   } catch (Refusal& refusal) {
     return std::move(refusal.error);
   }

@@ -117,8 +117,14 @@ void add_place_options(CLI::App& command, PlaceOptions& places, LaunchOptions& l
 
 Result<void> check_times(const CLI::App& command, const PlaceOptions& places,
                          const LaunchOptions& launch) {
-  const bool by_option = command.count("--heartbeat") > 0;
-  return check_heartbeat(by_option ? "--heartbeat" : places.config + ": heartbeat", launch);
+  const auto place_of = [&](const std::string& name) {
+    return command.count("--" + name) > 0 ? "--" + name : places.config + ": " + name;
+  };
+  if (launch.timeout && *launch.timeout == Duration{}) {
+    return wrong(fmt::format("{}: 0 leaves processes no time to find each other; use more, as 10s",
+                             place_of("timeout")));
+  }
+  return check_heartbeat(place_of("heartbeat"), launch);
 }
 
 Result<void> find_places(const CLI::App& command, const PlaceOptions& places,

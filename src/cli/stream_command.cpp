@@ -372,6 +372,11 @@ void add_stream_command(CLI::App& root, Outcome& outcome) {
   add_compare(*stream, *state, outcome);
   add_limit(*stream, *state, outcome);
   add_node_command(*stream, outcome);
+  stream->footer(
+      "Examples:\n"
+      "  weft stream local --sink check: --duration 5s\n"
+      "  weft stream compare --link 200Mbit,20us --duration 5s --out out\n"
+      "  weft stream limit --link 200Mbit,20us --sizes 16KiB..256KiB --mix");
   root.parse_complete_callback([state, &root] {
     (void)root;  // keeps the state alive as long as the parser
   });

@@ -286,6 +286,10 @@ void complete(StreamSettings& s) {
                                 : Duration::microseconds(100);
   }
   if (s.limit_duration) {
+    if (*s.limit_duration == Duration{}) {
+      throw CLI::ValidationError("--limit-duration",
+                                 "0 leaves no time to measure in; use more, as 2s, or --no-limit");
+    }
     s.local.limit_duration = *s.limit_duration;
   } else if (scenario) {
     s.local.limit_duration = for_a_time ? o.duration / 2 : Duration::milliseconds(5);

@@ -103,10 +103,10 @@ Result<sim::Scenario> resolve(const UniformCommand& c) {
     }
     s.network = std::move(preset).value();
   }
-  if (c.packet > ByteCount::mib(1)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--packet: {} is more than a packet can have; use at most 1MiB",
-                             to_text(c.packet))};
+  if (c.packet == ByteCount{} || c.packet > ByteCount::mib(1)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("--packet: {} is no size of a packet; use 1 B to 1MiB", to_text(c.packet))};
   }
   if (!(c.traffic.load > 0) || c.traffic.load > 1) {
     return Error{ErrorCode::invalid_argument,

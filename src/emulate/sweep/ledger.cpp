@@ -241,10 +241,14 @@ Result<std::vector<SweepRun>> SweepLedger::runs_of(const std::string& directory)
 Result<SweepLedger> SweepLedger::open(const std::string& directory, const SweepQuestion& question,
                                       const SweepShare& share) {
   std::error_code error;
+  if (fs::is_regular_file(directory, error)) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--resume: {} is a file; name a directory", directory)};
+  }
   fs::create_directories(directory, error);
   if (error) {
     const Error failed = system_error("make the directory", directory, error.value());
-    return Error{failed.code, fmt::format("--resume: {}; name another one", failed.message)};
+    return Error{failed.code, fmt::format("--resume: {}", failed.message)};
   }
   if (auto good = agree_on_question(directory, question); !good) return good.error();
   const std::string path = (fs::path(directory) / runs_name(share)).string();

@@ -82,6 +82,10 @@ Result<std::unique_ptr<Fabric>> open_tcp_fabric(const FabricChoice& choice,
   return open_tcp(tcp);
 }
 
+Error of_fabric(const std::string& name, const Error& error) {
+  return {error.code, fmt::format("--fabric {}: {}", name, error.message)};
+}
+
 Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice,
                                                       const FabricPlace& place,
                                                       const JobSecret& job) {
@@ -103,7 +107,9 @@ Result<std::unique_ptr<Fabric>> open_libfabric_fabric(const FabricChoice& choice
   } else if (listens_at_address(choice.name)) {
     libfabric.bind_address = "127.0.0.1";
   }
-  return open_libfabric(libfabric);
+  auto opened = open_libfabric(libfabric);
+  if (!opened) return of_fabric(choice.name, opened.error());
+  return opened;
 }
 
 /// Shared memory to the peers on this host, TCP to the others. If memory cannot be shared at all,
@@ -193,7 +199,7 @@ Result<void> check_fabric_here(const std::string& name) {
   auto good = ofi::load_library();
   if (good.ok()) good = ofi::check_provider(name.substr(prefix.size()));
   if (good.ok()) return good;
-  return Error{good.error().code, fmt::format("--fabric {}: {}", name, good.error().message)};
+  return of_fabric(name, good.error());
 }
 
 Result<void> prepare_fabric(const FabricChoice& choice) {

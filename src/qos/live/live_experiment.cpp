@@ -332,8 +332,8 @@ Result<testbed::TestbedOptions> testbed_for(const ExperimentOptions& options) {
     if (!has_two_halves(*topology)) {
       return scenario.located(
           "network.topology",
-          refuse("live, it is a star, or two switches with half of the hosts each and one cable "
-                 "between them, as fat-tree:8,levels=2,radix=8,taper=4"));
+          refuse("--live needs a star, or two switches with half of the hosts each and one cable "
+                 "between them; write one such as fat-tree:8,levels=2,radix=8,taper=4"));
     }
     testbed.uplink = scenario.network.local_link.rate;
   }

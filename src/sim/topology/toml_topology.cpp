@@ -162,7 +162,8 @@ Result<Topology> parse_toml_topology(std::string_view text, const std::string& f
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
     return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}:{}: {}", file, error.source().begin.line, what)};
+                 fmt::format("{}:{}: {}; correct that line, or name another topology", file,
+                             error.source().begin.line, what)};
   } catch (Refusal& refusal) {
     return std::move(refusal.error);
   }

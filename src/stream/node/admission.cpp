@@ -81,7 +81,7 @@ Result<void> check_file(const std::string& path, const Uri& uri, const StreamOpt
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
   if (S_ISDIR(status.st_mode)) {
-    return uri.error(fmt::format("{} is a directory; name a file in it", path));
+    return wrong(fmt::format("--sink: {}", uri.error("is a directory; name a file in it").message));
   }
   if (S_ISREG(status.st_mode) && !options.replaces_files) return wire::exists_error(path);
   return {};

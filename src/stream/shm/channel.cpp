@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/socket_file.hpp"
+#include "base/system_error.hpp"
 
 namespace weft::shm {
 namespace {
@@ -107,6 +108,9 @@ Result<Descriptor> listen_at(const Address& address) {
     return Error{ErrorCode::unavailable,
                  fmt::format("shm:{}: another process uses this name; choose another one",
                              display(address))};
+  }
+  if (bound != 0 && address.is_path()) {
+    return weft::system_error("create", path_of(address), errno);
   }
   if (bound != 0) return system_error("cannot bind a socket", address);
   if (::listen(socket.get(), 64) != 0) return system_error("cannot listen", address);

@@ -70,12 +70,37 @@ INSTANTIATE_TEST_SUITE_P(
                 {"stream", "limit", "--inputs", "8192", "--computes", "8192"},
                 "--inputs 8192"},
         Refusal{"no_nodes_of_a_limit", {"stream", "limit", "--inputs", "0"}, "--inputs"},
+        Refusal{"unknown_option_with_a_value",
+                {"archive", "cut", "x.tsa", "--first", "99", "--out", "y.tsa"},
+                "unknown option '--first' of weft archive cut"},
+        Refusal{"packet_of_nothing",
+                {"simulate", "uniform", "--packet", "0"},
+                "--packet: 0 B is no size of a packet; use 1 B to 1MiB"},
+        Refusal{"no_time_for_a_limit",
+                {"stream", "local", "--limit-duration", "0"},
+                "--limit-duration: 0 leaves no time to measure in"},
+        Refusal{"no_time_for_peers",
+                {"run", "-n", "2", "--timeout", "0", "--", "true"},
+                "--timeout: 0 leaves processes no time to find each other"},
+        Refusal{"provider_that_is_missing",
+                {"stream", "local", "--timeslices", "3", "--fabric", "libfabric:nosuch"},
+                "--fabric libfabric:nosuch: libfabric provider \"nosuch\" offers no"},
+        Refusal{"reference_that_is_no_toml",
+                {"stream", "local", "--reference", WEFT_SCENARIOS "/../ring.cpp"},
+                "; correct that line, or name a file such as examples/references/paper-1.toml"},
+        Refusal{"topology_that_is_no_toml",
+                {"simulate", "uniform", "--topology", "file:" WEFT_SCENARIOS "/../ring.cpp"},
+                "; correct that line, or name another topology"},
+        Refusal{
+            "socket_in_a_directory_that_is_missing",
+            {"stream", "local", "--timeslices", "3", "--computes", "1", "--sink", "shm:no/such"},
+            "--sink: cannot create 'no/such.0': No such file or directory; make its directory"},
         Refusal{"overlap",
                 {"stream", "local", "--timeslices", "10", "--overlap", "4000000000"},
                 "--overlap 4000000000"},
         Refusal{"sink_directory",
                 {"stream", "local", "--timeslices", "10", "--sink", "file:/tmp"},
-                "is a directory"},
+                "--sink: 'file:/tmp': is a directory; name a file in it"},
         Refusal{"group_that_nobody_joins",
                 {"stream", "local", "--timeslices", "10", "--inputs", "1", "--computes", "1",
                  "--no-limit", "--sink", "shm:nobody-joins-this?groups=a:one:2&wait=200ms"},
@@ -208,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"sweep_into_a_file",
                 {"sweep", "--resume", WEFT_SCENARIOS "/star-100mbit.toml", "--", "mpirun.mpich",
                  "-n", "2", "true"},
-                "--resume: cannot make the directory '" WEFT_SCENARIOS "/star-100mbit.toml'"},
+                "--resume: " WEFT_SCENARIOS "/star-100mbit.toml is a file; name a directory"},
         Refusal{"program_that_is_missing",
                 {"emulate", "--", "no-such-program"},
                 "no-such-program: is no program that can be started; give a path, or a name"},
@@ -475,7 +500,7 @@ TEST(command_line, help_is_that_of_the_command) {
 }
 
 /// The help of a command and of those below it is text: no control character but the line's end.
-/// How many commands there are.
+/// Its examples are of that command or of those beside it. Returns the number of commands.
 std::size_t expect_plain_help(const std::vector<std::string>& command) {
   std::vector<std::string> arguments = command;
   arguments.emplace_back("--help");
@@ -486,8 +511,12 @@ std::size_t expect_plain_help(const std::vector<std::string>& command) {
       << help.describe();
   std::size_t commands = 1;
   std::istringstream lines(help.output);
-  bool lists_commands = false;
+  bool lists_commands = false, has_examples = false;
   for (std::string line; std::getline(lines, line);) {
+    has_examples = has_examples || line == "Examples:";
+    if (has_examples && line.starts_with("  ") && line[2] != ' ') {
+      EXPECT_THAT(line, HasSubstr("weft " + (command.empty() ? "" : command.front())));
+    }
     if (lists_commands && line.starts_with("  ") && line[2] != ' ') {
       arguments.back() = line.substr(2, line.find(' ', 2) - 2);
       commands += expect_plain_help(arguments);
