@@ -83,12 +83,12 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  virtual Rank rank() const = 0;           ///< this process's rank in the group
-  virtual std::uint32_t size() const = 0;  ///< number of processes in the group
-  virtual Generation generation() const = 0;
+  virtual Rank rank() const = 0;              ///< this process's rank in the group
+  virtual std::uint32_t size() const = 0;     ///< number of processes in the group
+  virtual Generation generation() const = 0;  ///< the group's number, unique within the job
 
   /// Starts to send a message, of any length. The caller keeps the bytes valid and unchanged until
-  /// `wait` returns, which does not mean that they have arrived. A rank may send to itself.
+  /// `wait` returns; they may arrive later than that. A rank may send to itself.
   virtual Operation start_send(Rank to, Tag tag, std::span<const std::byte> bytes) = 0;
   /// Starts to receive the next message of a flow. The caller keeps `into` valid and does not touch
   /// it until `wait` returns. A message longer than `into` is lost, and `wait` returns an error.

@@ -18,9 +18,9 @@ enum class ErrorCode : std::uint8_t {
   unauthorised,      ///< a peer that could not prove that it belongs to the job
   unavailable,       ///< the peer or resource is gone or refuses, perhaps for now
   exhausted,         ///< no space, memory, descriptors left
-  io,                ///< the operating system said no
-  timed_out,
-  cancelled,
+  io,                ///< the operating system refused a request
+  timed_out,         ///< the operation took longer than it may
+  cancelled,         ///< a signal or the caller ended the operation
 };
 
 /// An error, as one line that names the option or file, the value and the fix.
@@ -29,7 +29,8 @@ struct Error {
   std::string message;
 };
 
-/// A value of type T or an Error. Never empty. Accessing the wrong side aborts.
+/// A value of type T or an Error. Never empty. Call `value`, `*` and `->` only if `ok` returns
+/// true, and `error` only if it returns false.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -85,8 +85,9 @@ class Sink {
   /// Makes a call that blocks in another thread return soon, with error cancelled if its work is
   /// not done; later calls do the same. For a run that is being stopped. Any thread.
   virtual void interrupt() {}
-  /// Somebody wants the run to end now: consumers that have not come are waited for no longer, and
-  /// what nobody takes counts as dropped. Timeslices may still follow. Any thread.
+  /// Tells the sink that the run shall end now. The sink no longer waits for consumers that have
+  /// not come, and counts a timeslice that no consumer takes as dropped. Timeslices may still
+  /// follow. Any thread.
   virtual void stop_waiting() {}
   /// Flushes and closes; nothing follows. Called once, from the same thread.
   virtual Result<void> finish() { return {}; }

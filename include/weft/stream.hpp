@@ -171,7 +171,8 @@ struct StreamSummary {
   std::uint64_t timeslices_lost = 0;        ///< sent and never delivered
   std::uint64_t bytes = 0;                  ///< content delivered in timeslices
   double seconds = 0;                       ///< from the stream's start to its last timeslice
-  /// What sinks found wrong, and timeslices delivered twice without the flag `repeated`.
+  /// Number of findings of the sinks, and of timeslices delivered twice without the flag
+  /// `repeated`.
   std::uint64_t errors = 0;
   std::string first_error;  ///< in one line; empty: there was none
   std::string json;  ///< as `weft stream local --json` prints it; docs/report.md has the fields

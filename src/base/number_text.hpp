@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads numbers from text, in any locale as C's.
+// Reads numbers from text, in the same way in every locale.
 #pragma once
 
 #include <charconv>
@@ -21,7 +21,7 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
 }
 
-/// Reads an environment variable in the same way; nothing when it is not set.
+/// Reads an environment variable in the same way. Returns nothing when it is not set.
 template <class T = std::uint32_t>
 std::optional<T> environment_number(const char* variable) {
   const char* const text = std::getenv(variable);

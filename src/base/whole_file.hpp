@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WholeFile: a file that appears whole or not at all, however large: it is written beside its place
-// and moved there at the end. Readers see the old file or the new one, a full disk leaves the old.
+// WholeFile: a file that appears whole or not at all, however large. It is written beside its place
+// and moved there at the end. Readers see the old file or the new one, and a full disk leaves the
+// old one.
 #pragma once
 
 #include <string>
@@ -15,15 +16,18 @@ namespace weft {
 /// Elsewhere such a process leaves PATH.PID.partial.
 class WholeFile {
  public:
-  /// Errors: no place for it; something is there that is no ordinary file, such as a device.
+  /// Begins a new file that `commit` moves to `path`. Errors: its directory cannot take a file; at
+  /// `path` is something that is no ordinary file, such as a device.
   static Result<WholeFile> create(std::string path);
   WholeFile(WholeFile&& other) noexcept;
   WholeFile& operator=(WholeFile&&) = delete;
   ~WholeFile();
 
-  /// Collected, and written in large pieces. After an error everything fails the same way.
+  /// Appends the text, which it writes to disk in large pieces. After an error all further calls
+  /// return that error.
   Result<void> write(std::string_view text);
-  /// Writes the collected bytes to disk, and moves the file to its place. Once, last.
+  /// Writes the rest to disk, and moves the file to its place. The caller calls it once, and
+  /// nothing after it but `path`.
   Result<void> commit();
   const std::string& path() const { return path_; }
 

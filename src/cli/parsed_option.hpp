@@ -55,7 +55,7 @@ CLI::Option* add_parsed(CLI::App& command, const std::string& name, T& target, P
 /// command line.
 void ignore_options(CLI::App& command, std::initializer_list<const char*> names);
 
-/// What the words of a list may be.
+/// The words that a list may have.
 struct WordList {
   std::vector<std::string> known;  ///< only these; empty: any
   bool may_repeat = false;

@@ -12,8 +12,8 @@ namespace weft::cli {
 /// Columns of the terminal behind a descriptor; 80 for a pipe or a file.
 std::size_t columns_of(int descriptor);
 
-/// As many of `parts`, the first ones, as fit into so many columns, with ", " between them. The
-/// first one alone is cut.
+/// Returns the first of `parts` that fit into `columns`, with ", " between them. If the first one
+/// does not fit, returns its beginning.
 std::string fitting(const std::vector<std::string>& parts, std::size_t columns);
 
 /// "label        part, part, …", with a line's end behind it. A part that does not fit into the

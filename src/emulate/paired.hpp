@@ -46,7 +46,8 @@ Result<PairedRuns> run_paired(const Probe& probe, const ProbeRun& how,
 /// depends on the processors' state, and one calibration is for one state.
 void keep_fastest_state(PairedRuns& paired);
 
-/// What to do about medians of fewer than a dozen pairs, one of which decides; empty: of enough.
+/// Returns advice about medians of fewer than a dozen pairs, which one pair may decide; empty if
+/// there are enough pairs.
 std::string warning_of_few(const PairedRuns& paired);
 
 /// The median of a figure of the native runs, and of what emulation adds to it in each pair.

@@ -12,7 +12,7 @@
 
 namespace weft::net {
 
-/// So many a network or fabric has at most.
+/// The most service levels that a network or fabric has.
 inline constexpr std::size_t service_levels = 16;
 
 /// A message has the level of its sender's process, else that of its receiver's, else the job's

@@ -12,12 +12,12 @@ namespace weft {
 
 /// One direction of a link.
 struct LinkShape {
-  Bandwidth rate{};    ///< zero: as fast as it goes
+  Bandwidth rate{};    ///< zero: not limited
   Duration latency{};  ///< added to each message; ≥ 0
 };
 
-/// Reads "200Mbit,20us" or "200Mbit"; at least 8 kbit/s (or 0: unlimited), at most 10 s. Errors
-/// name `option` and show a form that works.
+/// Reads "200Mbit,20us" or "200Mbit": a rate of 0 (not limited) or at least 8 kbit/s, and a latency
+/// of at most 10 s. Errors name `option` and show a form that works.
 Result<LinkShape> parse_link_shape(std::string_view option, std::string_view text);
 
 }  // namespace weft

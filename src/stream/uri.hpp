@@ -21,6 +21,7 @@ namespace weft {
 /// "%3F" in it stands for a '?'. A key without '=' is a flag.
 class Uri {
  public:
+  /// Errors: there is no scheme, or a key without a name or given twice.
   static Result<Uri> parse(std::string_view text);
 
   const std::string& text() const { return text_; }
@@ -28,7 +29,7 @@ class Uri {
   const std::string& path() const { return path_; }
 
   bool has(std::string_view key) const { return find(key) != nullptr; }
-  /// The value as written; `fallback` when the key is absent.
+  /// Returns the value as written, or `fallback` when the key is absent.
   std::string get(std::string_view key, std::string_view fallback = {}) const;
 
   /// Refuses every key that is not in `known`, and lists those.
@@ -36,7 +37,7 @@ class Uri {
   /// Refuses an empty path; `what` says what belongs there, as in "the file to read".
   Result<void> need_path(std::string_view what) const;
 
-  /// Each yields `fallback` when the key is absent and refuses values out of [least, most].
+  /// Each returns `fallback` when the key is absent, and refuses values out of [least, most].
   Result<std::uint64_t> number(std::string_view key, std::uint64_t fallback, std::uint64_t least,
                                std::uint64_t most) const;
   Result<ByteCount> bytes(std::string_view key, ByteCount fallback, ByteCount least,
@@ -45,9 +46,9 @@ class Uri {
   /// "key", "key=yes" and "key=1" are true; "key=no", "key=0" and its absence are false.
   Result<bool> flag(std::string_view key) const;
 
-  /// An error about this URI: "'scheme:…': WHY".
+  /// Returns an error about this URI: "'scheme:…': WHY".
   Error error(std::string_view why, ErrorCode code = ErrorCode::invalid_argument) const;
-  /// An error about one key's value: "'scheme:…': key=value: WHY".
+  /// Returns an error about one key's value: "'scheme:…': key=value: WHY".
   Error key_error(std::string_view key, std::string_view why) const;
 
  private:

@@ -22,6 +22,7 @@ class Writer {
  public:
   explicit Writer(std::span<std::byte> out) : out_(out) {}
 
+  /// Appends the value's bytes.
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void put(const T& value) {
@@ -29,8 +30,8 @@ class Writer {
     std::memcpy(out_.data() + used_, &value, sizeof(T));
     used_ += sizeof(T);
   }
-  /// Appends the values one after the other. Reader has it too, for messages whose fields are
-  /// listed once for both directions.
+  /// Appends the values one after the other. Reader has the same function, so that a message can
+  /// list its fields once for both directions.
   template <class... T>
   void fields(const T&... values) {
     (put(values), ...);
@@ -40,6 +41,7 @@ class Writer {
     if (!bytes.empty()) std::memcpy(out_.data() + used_, bytes.data(), bytes.size());
     used_ += bytes.size();
   }
+  /// Return the number of bytes written, and these bytes in the caller's buffer.
   std::size_t size() const { return used_; }
   std::span<const std::byte> view() const { return out_.first(used_); }
 
@@ -53,7 +55,7 @@ class Reader {
  public:
   explicit Reader(std::span<const std::byte> in) : in_(in) {}
 
-  /// The next value, or zero when there are not enough bytes left; then `ok` is false for ever.
+  /// Returns the next value, or zero when too few bytes are left; then `ok` is false for ever.
   template <class T>
   requires std::is_trivially_copyable_v<T> T get() {
     T value{};
@@ -70,7 +72,7 @@ class Reader {
   void fields(T&... values) {
     ((values = get<T>()), ...);
   }
-  /// The next `n` bytes in place, or an empty span when there are fewer.
+  /// Returns the next `n` bytes in place, or an empty span when fewer are left, as `get`.
   std::span<const std::byte> get_bytes(std::size_t n) {
     if (!ok_ || in_.size() - at_ < n) {
       ok_ = false;
@@ -81,8 +83,9 @@ class Reader {
     return bytes;
   }
   bool ok() const { return ok_; }
-  /// Everything was read and nothing was missing.
+  /// Returns whether all bytes were read and none was missing.
   bool done() const { return ok_ && at_ == in_.size(); }
+  /// Returns the number of bytes not read yet.
   std::size_t left() const { return in_.size() - at_; }
 
  private:

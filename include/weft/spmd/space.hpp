@@ -25,6 +25,7 @@ class Index {
   constexpr std::int64_t x() const { return at_[0]; }
   constexpr std::int64_t y() const { return at_[1]; }
   constexpr std::int64_t z() const { return at_[2]; }
+  /// Dimensions are 0 (x) to 2 (z).
   constexpr std::int64_t operator[](unsigned dimension) const { return at_[dimension]; }
   constexpr std::int64_t& operator[](unsigned dimension) { return at_[dimension]; }
   constexpr bool operator==(const Index&) const = default;
@@ -39,6 +40,7 @@ struct Box {
   Index from{};
   Index to{};
 
+  /// Make boxes of one and of two dimensions, from the first index to one past the last.
   static constexpr Box line(std::int64_t x0, std::int64_t x1) { return {{x0, 0, 0}, {x1, 1, 1}}; }
   static constexpr Box rectangle(std::int64_t x0, std::int64_t x1, std::int64_t y0,
                                  std::int64_t y1) {
@@ -49,11 +51,11 @@ struct Box {
   constexpr bool is_empty() const {
     return from[0] >= to[0] || from[1] >= to[1] || from[2] >= to[2];
   }
-  /// Indices along one dimension; 0 where the box is empty there.
+  /// Returns the number of indices along one dimension: 0 if `to` is not above `from` there.
   constexpr std::int64_t extent(unsigned dimension) const {
     return to[dimension] > from[dimension] ? to[dimension] - from[dimension] : 0;
   }
-  /// Returns how many indices it has.
+  /// Returns the number of indices in the box.
   constexpr std::int64_t size() const { return extent(0) * extent(1) * extent(2); }
   constexpr bool contains(Index i) const {
     for (unsigned d = 0; d < max_dimensions; ++d) {
@@ -61,11 +63,11 @@ struct Box {
     }
     return true;
   }
-  /// An empty box is in every box.
+  /// Returns whether all of `other` is in this box, as an empty box always is.
   constexpr bool contains(const Box& other) const {
     return other.is_empty() || intersection(other) == other;
   }
-  /// The indices in both; perhaps empty.
+  /// Returns the box of the indices that are in both boxes, which may be empty.
   constexpr Box intersection(const Box& other) const {
     Box both;
     for (unsigned d = 0; d < max_dimensions; ++d) {
@@ -75,7 +77,7 @@ struct Box {
     return both;
   }
   constexpr bool intersects(const Box& other) const { return !intersection(other).is_empty(); }
-  /// The smallest box around both; of an empty one and another: the other.
+  /// Returns the smallest box around both; if one of them is empty, the other one.
   constexpr Box bounding(const Box& other) const {
     if (is_empty()) return other;
     if (other.is_empty()) return *this;
@@ -86,7 +88,7 @@ struct Box {
     }
     return around;
   }
-  /// The same box with other ends in one dimension.
+  /// Returns this box with other ends in one dimension.
   constexpr Box with(unsigned dimension, std::int64_t first, std::int64_t last) const {
     Box changed = *this;
     changed.from[dimension] = first;
@@ -98,13 +100,13 @@ struct Box {
 /// Appends the part of `box` that is not in `hole`: up to six disjoint boxes.
 void append_difference(const Box& box, const Box& hole, std::vector<Box>& out);
 
-/// "[3,7)", "[0,4)x[0,9)".
+/// Returns the box as text: "[3,7)" in one dimension, "[0,4)x[0,9)" in two.
 std::string to_text(const Box& box, unsigned dimensions);
 
 /// A space of one to three dimensions, each from 0. Two spaces of the same extents are the same.
 class Space {
  public:
-  /// Extents of at least 1.
+  /// Aborts unless each extent is at least 1.
   explicit Space(std::int64_t x);
   Space(std::int64_t x, std::int64_t y);
   Space(std::int64_t x, std::int64_t y, std::int64_t z);
@@ -120,19 +122,25 @@ class Space {
   Box box_;
 };
 
-/// A set of indices, kept as disjoint boxes; those of a line sorted and as few as can be.
+/// A set of indices, kept as disjoint boxes. In one dimension the boxes are sorted and no two of
+/// them touch.
 class IndexSet {
  public:
   IndexSet() = default;
   explicit IndexSet(const Box& box) { add(box); }
-  /// A set on a line, from indices in any order, repeated or not.
+  /// Returns the set of these indices of a space of one dimension, which may come in any order and
+  /// more than once.
   static IndexSet of(std::span<const std::int64_t> indices);
 
+  /// Adds the indices that the set lacks.
   void add(const Box& box);
   void add(const IndexSet& set);
+  /// Removes those of the box's indices that the set has.
   void remove(const Box& box);
+  /// Returns the set of the indices that are also in the box.
   IndexSet intersection(const Box& box) const;
   bool contains(Index index) const;
+  /// Returns the number of indices in the set.
   std::int64_t size() const;
   bool is_empty() const { return boxes_.empty(); }
   std::span<const Box> boxes() const& { return boxes_; }

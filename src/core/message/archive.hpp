@@ -40,7 +40,8 @@ class Archive {
   /// Returns the first archived message, and the flow's digest before it. Not of an empty archive.
   Serial first() const { return runs_[0].first; }
   std::uint64_t digest_before() const { return runs_[0].digest_before; }
-  /// Nobody asks for messages before that one. Those that the fabric still reads stay.
+  /// Drops the messages before that one, which no peer asks for, except those that the fabric still
+  /// reads.
   void forget(Serial before);
   /// The fabric reads the message, or has done so.
   void begin_write(Serial serial);

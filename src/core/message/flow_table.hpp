@@ -53,7 +53,8 @@ class FlowTable {
     return latest_ != nullptr && latest_->key == key ? latest_ : nullptr;
   }
 
-  /// So many have been woken or made since `rest` that it is worth looking for flows that may rest.
+  /// Returns whether enough flows have been woken or made since `rest` to look for some that may
+  /// rest.
   bool is_crowded() const { return active_.size() >= crowded_at_; }
   /// Puts flows to rest that are idle and not marked `in_use`; the marks go. `looked_at`: how much
   /// the caller had to look at to set them, which shall not be done for each new flow.

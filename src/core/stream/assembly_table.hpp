@@ -16,7 +16,7 @@ namespace weft::stream {
 /// One input's contribution, where it lies in the pair's ring.
 struct alignas(32) Component {  // never in two cache lines
   bool present = false;
-  bool is_late = false;  // came when the timeslice was with the sink: only its place is kept
+  bool is_late = false;  ///< it came when the sink had the timeslice: only its place is kept
   std::uint32_t size = 0;
   std::uint32_t microslices = 0;  ///< count and ContributionFlag bits, as in the descriptor
   std::uint64_t position = 0;
@@ -42,12 +42,13 @@ class AssemblyTable {
  public:
   explicit AssemblyTable(std::uint32_t inputs);
 
+  /// Returns the assembly of t, or null. Valid until `erase`.
   Assembly* find(TimesliceIndex t);
-  /// A new, empty assembly; there must be none for t. Pointers to others stay valid.
+  /// Returns a new, empty assembly. The table may have none for t. Pointers to others stay valid.
   Assembly& create(TimesliceIndex t);
   void erase(TimesliceIndex t);
   std::size_t size() const { return used_; }
-  /// All assemblies in use, oldest slot first; `visit` may not create or erase.
+  /// Calls `visit` with each assembly in use, oldest slot first; `visit` may not create or erase.
   template <class Visit>
   void for_each(Visit&& visit) {
     for (const auto& assembly : pool_) {

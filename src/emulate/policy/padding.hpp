@@ -25,7 +25,7 @@ class PaddingDebt {
   }
   /// Bytes that have to go out now; 0: those owed can wait.
   std::uint64_t due() const { return bytes_ >= kPaddingThreshold ? bytes_ : 0; }
-  /// So many bytes have gone out; at most as many as were owed.
+  /// `bytes` bytes have gone out, at most as many as were owed.
   void paid(std::uint64_t bytes) { bytes_ -= bytes; }
 
  private:

@@ -123,7 +123,7 @@ inline Picoseconds arrival(const Observation& message, Picoseconds polling = kPo
   return std::clamp(message.sent + message.native, message.looked, message.seen);
 }
 
-/// What a message's due time is made of.
+/// The parts of a message's due time.
 struct Way {
   Picoseconds sent;      ///< when it would have been sent without weft
   Picoseconds arrived;   ///< `arrival`, likewise

@@ -66,7 +66,7 @@ struct SweepShare {
 /// "2/8": the third of eight tasks.
 Result<SweepShare> parse_share(std::string_view text);
 
-/// What Slurm tells a task of an array about it: SLURM_ARRAY_TASK_ID and so on.
+/// A task's place in a Slurm array, from SLURM_ARRAY_TASK_ID and so on.
 struct ArrayTask {
   std::uint32_t id = 0;
   std::uint32_t least = 0;

@@ -62,8 +62,8 @@ class Adapter {
   std::uint32_t expected_psn(std::uint32_t queue_pair) const {
     return queue_pairs_[queue_pair].expected;
   }
-  /// So many SENDs find a receive buffer from now on; the next one draws an RNR NAK. At first there
-  /// is no limit.
+  /// From now on `receives` SENDs find a receive buffer, and the next one draws an RNR NAK. At
+  /// first there is no limit.
   void set_receives(std::uint32_t queue_pair, std::uint32_t receives) {
     queue_pairs_[queue_pair].receives = receives;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceProfile: how an adapter deals with lost packets and with pages that are not there, as data.
-// Paper 2 (Fukuoka, Sato, Taura: Pitfalls of InfiniBand with On-Demand Paging) is the source where
-// nothing else is said; a figure that it does not measure is named an assumption.
+// The default source is paper 2 (Fukuoka, Sato, Taura: Pitfalls of InfiniBand with On-Demand
+// Paging); comments name figures that it does not measure as assumptions.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +30,15 @@ struct DeviceProfile {
   /// The wait after an RNR NAK as a multiple of the delay that the NAK names: 4.5 ms of 1.28 ms
   /// (Fig. 1).
   double rnr_wait_factor = 3.5;
-  /// After a response that found no page, until the request goes out again (Fig. 1).
+  /// Time from a response that found no page until the adapter sends the request again (Fig. 1).
   Duration client_retry = Duration::microseconds(500);
-  /// From a packet that finds no page until the adapter has stopped the queue pair for it; packets
-  /// of the queue pair until then still go out. Fig. 4 shows stalls from intervals of 100 us on
-  /// and none at 0. Between them an assumption: with at least 70 us, 11 queue pairs have posted
-  /// their 16 READs before they stop, and flood (Fig. 9) rather than lose requests.
+  /// Time from a packet that finds no page until the adapter has stopped the queue pair for it. The
+  /// queue pair still sends packets during that time. Fig. 4 shows stalls from intervals of 100 us
+  /// on and none at 0; the value between them is an assumption: with at least 70 us, 11 queue pairs
+  /// have posted their 16 READs before they stop, and flood (Fig. 9) rather than lose requests.
   Duration fault_detection = Duration::microseconds(75);
-  /// Until a page is there: at least the first, the rest exponential with the second's mean, at
-  /// most the third ("250-1000 us", Fig. 9).
+  /// A page fault takes `fault_least` and an exponential time of mean `fault_mean_rest`, in all at
+  /// most `fault_most` ("250-1000 us", Fig. 9).
   Duration fault_least = Duration::microseconds(250);
   Duration fault_mean_rest = Duration::microseconds(80);
   Duration fault_most = Duration::microseconds(1'000);
@@ -48,15 +48,15 @@ struct DeviceProfile {
   bool loses_posts_while_waiting = false;
   /// A request whose response found no page learns late that the page has come (Section VI).
   bool page_status_lags = false;
-  /// The engine that tells requests about pages: time per request told. Fitted to Fig. 11a: 128
-  /// requests on one page complete between 1 and 6 ms.
+  /// The adapter's engine needs this time to tell one request that its page is there. Fitted to
+  /// Fig. 11a: 128 requests on one page complete between 1 and 6 ms.
   Duration status_update = Duration::microseconds(18);
-  /// Its time per discarded response, of however many packets; it looks at these first. Fitted to
-  /// the limit of Fig. 9: 16 READs of each of 10 queue pairs take it less than client_retry, those
-  /// of 11 more, and then it falls behind.
+  /// The engine needs this time for a discarded response, whatever its number of packets, and
+  /// handles discarded responses first. Fitted to the limit of Fig. 9: 16 READs of each of 10 queue
+  /// pairs take the engine less than client_retry, those of 11 more, and then it falls behind.
   Duration discard_cost = Duration::nanoseconds(2'950);
-  /// The most of these that it takes before it tells the next request. Fitted to Fig. 9:
-  /// seconds, up to 3,000 times the time without paging.
+  /// The engine handles at most this number of discarded responses before it tells the next
+  /// request. Fitted to Fig. 9: seconds, up to 3,000 times the time without paging.
   std::uint32_t discards_per_update = 8'192;
   /// Sending a request again is firmware's work, one at a time. Assumption, fitted to the number of
   /// packets in Fig. 9b.
@@ -66,14 +66,15 @@ struct DeviceProfile {
   Bandwidth rate = Bandwidth::bits_per_second(56'000'000'000);
 };
 
-/// All profiles that have a name.
+/// Returns the profiles of all adapters that weft knows.
 std::span<const DeviceProfile> device_profiles();
-/// Errors: no such name; the message lists those there are.
+/// Returns the profile of that name. Errors: there is none; the message lists the names.
 Result<DeviceProfile> device_profile(std::string_view name);
 
-/// T_tr of the paper: 4.096 us * 2^code; code 0 stands for none and yields zero.
+/// Returns T_tr of the paper: 4.096 us * 2^code, or zero for code 0, which sets no timeout.
 Duration ack_timeout(std::uint8_t code);
-/// T_o: how long the adapter really takes, with its floor, at the given retry (from 0).
+/// Returns T_o of the paper: the time after which this adapter detects a loss, at the given retry
+/// (from 0).
 Duration detected_timeout(const DeviceProfile& profile, std::uint8_t code, std::uint32_t retry = 0);
 
 }  // namespace weft::net::rc

@@ -25,7 +25,8 @@ using ProcessStarter = std::function<Result<pid_t>(NodeId rank, Channel& its_end
 
 class RemoteLife final : public HostedLife {
  public:
-  /// Rank and starter outlive it. Throws std::bad_alloc when there is no memory for a stack.
+  /// The caller keeps rank and starter alive. Throws std::bad_alloc when there is no memory for a
+  /// stack.
   RemoteLife(SimulatedRank& rank, const ProcessStarter& start) : HostedLife(rank), start_(start) {}
   /// Kills the process, if it still runs.
   ~RemoteLife() override;
@@ -44,7 +45,7 @@ class RemoteLife final : public HostedLife {
   int live() override;
   std::int64_t take_computed_ns() override { return std::exchange(computed_ns_, 0); }
   int end_of_process();
-  /// False: the question makes no sense.
+  /// Returns false if the question makes no sense.
   bool answer(char kind, proxy::Taken& taken, std::string& text);
   bool post(proxy::Taken& taken, std::string& text);
   void poll(std::uint64_t most, std::string& text);
@@ -61,7 +62,7 @@ class RemoteLife final : public HostedLife {
   std::unordered_map<std::uint64_t, Exposed> exposed_;  // by key
 };
 
-/// Lives of ranks by processes that `start` starts.
+/// Makes lives of ranks, each with a process of its own that `start` starts.
 LifeMaker remote_lives(ProcessStarter start);
 
 }  // namespace weft

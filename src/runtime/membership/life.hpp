@@ -13,9 +13,9 @@ namespace weft {
 Incarnation incarnation_at(timespec time);
 /// Returns the incarnation of a life that begins now.
 Incarnation incarnation_now();
-/// Returns once a life with this number could have begun: at once, but for numbers of the future. A
-/// process that takes the number after `incarnation_now` and waits for it before it sends cannot be
-/// mixed up with a life that ended a moment ago.
+/// Blocks until a life with this number could have begun; returns at once unless the number is of
+/// the future. A process that takes the number after `incarnation_now` and waits for it before it
+/// sends cannot be mixed up with a life that ended a moment ago.
 void wait_for(Incarnation incarnation);
 
 }  // namespace weft

@@ -21,7 +21,7 @@ struct RanksJobOptions {
   bool is_endless = false;  ///< the program has no end
 };
 
-/// What the job had done when it was over.
+/// The figures of a job at its end.
 struct RanksJobFigures {
   std::string name;
   std::uint32_t ranks = 0;

@@ -171,7 +171,7 @@ class Network final : public EventHandler {
     Transmitter& transmitter;
     Lane* lanes;
   };
-  /// What a lane's number says.
+  /// The facts that follow from a lane's number.
   struct LaneFacts {
     std::uint8_t level = 0;
     std::uint8_t channel = 0;   // class; and the lane that has the class's room

@@ -16,8 +16,8 @@ namespace weft::sim {
 class NetworkObserver {
  public:
   virtual ~NetworkObserver() = default;
-  /// So many bytes more of the service level wait for the link: a packet in the buffers of its
-  /// switch, with its header; or payload of a message at its host. They wait until `on_transmit`.
+  /// `bytes` more bytes of the service level wait for the link, until `on_transmit`: a packet with
+  /// its header in the buffers of the link's switch, or payload of a message at the link's host.
   virtual void on_queued(PicoInstant now, LinkId link, std::uint8_t level, std::uint64_t bytes) = 0;
   /// A packet of `message` goes onto the link; `waited` are the bytes of it that were queued. The
   /// link is busy from `transit.start`, which is now, to `transit.departure`.

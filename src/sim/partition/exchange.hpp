@@ -34,7 +34,7 @@ class Exchange {
   virtual void sum(std::span<std::uint64_t> values) = 0;
 };
 
-/// Nobody else.
+/// The exchange of a simulation in one part, which has no one to exchange with.
 class AloneExchange final : public Exchange {
  public:
   std::uint32_t rank() const override { return 0; }

@@ -69,7 +69,8 @@ class World {
   void set_host_up(std::uint32_t host, bool up);
   /// Its rate from now on, both ways; zero gives the scenario's back.
   void set_host_rate(std::uint32_t host, Bandwidth rate);
-  /// So many of a million packets are lost on it from now on, each way, and sent again.
+  /// From now on the host's link loses `parts_per_million` of a million packets, each way. The
+  /// network sends lost packets again.
   void set_host_loss(std::uint32_t host, std::uint32_t parts_per_million);
 
  private:

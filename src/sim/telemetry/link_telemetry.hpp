@@ -31,7 +31,7 @@ class LinkTelemetry {
   explicit LinkTelemetry(std::uint32_t links,
                          PicoDuration first_step = PicoDuration::nanoseconds(100));
 
-  /// So many bytes more wait for the link. Calls are in the order of `now`.
+  /// `bytes` more bytes wait for the link. Calls are in the order of `now`.
   void queued(PicoInstant now, LinkId link, std::uint64_t bytes);
   /// A packet of so many bytes, of which `waited` were queued, occupies the link from `start`,
   /// which is now, to `departure`.

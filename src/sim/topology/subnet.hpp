@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An InfiniBand subnet as a dump tells of it: nodes with identities and numbered ports, cables from
-// both ends. Shared by the formats.
+// An InfiniBand subnet as a dump describes it: nodes with identities and numbered ports, and each
+// cable from both ends. The readers of all formats fill it.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 namespace weft::sim {
 
-/// Refers to the text that is read, and to the file's name; both outlive it.
+/// Keeps views of the dump's text and a reference to the file's name: the caller keeps both alive.
 class Subnet {
  public:
   struct Node {
@@ -28,22 +28,23 @@ class Subnet {
 
   explicit Subnet(const std::string& file) : file_(file) {}
 
-  /// Adds a node. Errors: there is one of that identity; too many.
+  /// Adds a node. Errors: the subnet has one of that identity, or too many nodes.
   Result<void> add_node(const Node& node, std::size_t line);
-  /// The same, or finds it. Errors: the one that is there differs; too many.
+  /// Returns the number of the node of that identity, which it adds if there is none. Errors: the
+  /// known node has another kind or number of ports; the subnet has too many nodes.
   Result<std::size_t> find_or_add_node(const Node& node, std::size_t line);
-  /// A cable from this port of node number `node`; the far node may be added later.
+  /// Adds a cable from this port of node number `node`. The far node may be added later.
   void add_cable(std::size_t node, std::uint16_t port, std::string_view far_guid,
                  std::uint16_t far_port, std::size_t line) {
     lines_.push_back({node, port, far_guid, far_port, line});
   }
   const std::vector<Node>& nodes() const { return nodes_; }
 
-  /// Each connected port of a channel adapter is a host. Errors: cables whose ends contradict each
-  /// other or do not exist; those of `Topology::finish`.
+  /// Returns the network, in which each connected port of a channel adapter is a host. Errors:
+  /// cables whose ends contradict each other or do not exist; those of `Topology::finish`.
   Result<Topology> build();
 
-  /// "FILE:LINE: what".
+  /// Returns the error "FILE:LINE: …".
   template <class... Args>
   Error wrong(std::size_t line, fmt::format_string<Args...> format, Args&&... args) const {
     return {

@@ -62,7 +62,7 @@ class Rendezvous {
   void tell_progress(const StreamProgress& progress);
   /// Tells all nodes, also later ones, to end the stream.
   void tell_stop();
-  /// Somebody else said so.
+  /// Returns whether another node has told this one to end the stream.
   bool stop_told() const { return stop_told_; }
 
   /// Starts to measure how far node 0's clock is ahead of this one: a few questions and answers,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the files of compute nodes that were killed and not started again.
+// Completes the files of compute nodes that were killed and not started again.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace weft::stream {
 
-/// Before a job: says which files are of its run, and which existed before.
+/// Before a job: sets `options.run`, a name that no unfinished file has yet, and with
+/// `replaces_files` also `options.older_files`, the files that existed before.
 void begin_files(StreamOptions& options);
-/// Completes these files after a job, and warns of each archive that ends early. No node may live.
-/// Errors: the first file that could not be completed.
+/// Completes the files of this run, and warns of each archive that ends early. Call it when all
+/// nodes have ended. Returns the error of the first file that it could not complete, after all.
 Result<void> complete_killed_files(const StreamOptions& options);
-/// Warns of archives that earlier runs left unfinished under the names of this compute node's, with
-/// the command that completes each.
+/// Warns of unfinished archives of earlier runs that have the names of this compute node's
+/// archives. Each warning has the command that completes the archive.
 void tell_of_files_left_behind(const StreamOptions& options, std::uint32_t compute);
 
 }  // namespace weft::stream

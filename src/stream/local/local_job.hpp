@@ -134,7 +134,7 @@ class LocalJob final : private faults::FaultTarget {
   void send_to(std::uint32_t index, char kind, const std::string& text);
   void play_faults(Instant now);
   /// Tells all nodes to leave and waits until they have, stopped ones as well: those are continued.
-  /// Nobody is started again.
+  /// Starts no node again.
   void let_go(Duration patience);
   Result<void> signal(std::uint32_t host, int number);
 

@@ -31,11 +31,12 @@ class StreamNode {
   virtual std::vector<int> descriptors() const = 0;
   /// Ends the stream soon, in agreement with the others.
   virtual void stop() = 0;
-  /// The nodes did not agree on that end in time: this one ends with what its sink has got.
+  /// The nodes did not agree on that end in time: this one ends now. Its sink keeps
+  /// the timeslices that it has taken.
   virtual void cut_off() = 0;
-  /// Another node died before the stream began, and nobody starts it again.
+  /// Another node died before the stream began, and no process starts it again.
   virtual void do_without(NodeId) {}
-  /// Somebody wants that end now: the sink waits no longer for consumers that have not come.
+  /// Makes that end come sooner: the sink no longer waits for consumers that have not come.
   virtual void hurry() {}
   /// A simulation kills the node: `Sink::leave`. Nothing follows but the destructor.
   virtual void leave() {}

@@ -76,6 +76,7 @@ class Server {
   void interrupt();
   /// From now on `publish` waits for no consumer to join: it counts a timeslice as passed instead.
   void stop_waiting();
+  /// Returns the counts so far.
   ServerCounts counts() const;
 
  private:

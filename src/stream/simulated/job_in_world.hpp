@@ -38,7 +38,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   std::optional<sim::JobFailure> failure() const override;
   void learn(const sim::JobFacts& facts) override { known_ = facts; }
   Result<void> look_around() override;
-  /// Nobody takes part any more, or everybody has finished.
+  /// Returns whether no node takes part any more, or all have finished.
   bool over() const override;
   /// Ends the stream in agreement; nodes that have not begun do not begin.
   void interrupt() override;

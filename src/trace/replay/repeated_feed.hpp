@@ -30,7 +30,8 @@ class RepeatedFeed final : public sim::Feed {
   const Result<void>& state() const { return state_; }
 
  private:
-  /// So many repetitions a rank may be ahead of the last one: each is held until all have left it.
+  /// The most repetitions by which a rank may be ahead of the last rank. The feed holds a
+  /// repetition until all ranks have left it.
   static constexpr std::uint64_t most_ahead = 64;
 
   struct Repetition {

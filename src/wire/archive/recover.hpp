@@ -31,8 +31,8 @@ struct RecoveredArchive {
   std::uint64_t removed_bytes = 0;  ///< of the file, behind the last whole item
 };
 
-/// What `weft archive recover` could do, as the end of an error of reading `path`: it is an
-/// unfinished archive, or one or several are beside it. Empty: neither.
+/// Returns the end of an error of reading `path`: how `weft archive recover` could help, if the
+/// file is an unfinished archive or some are beside it; else empty.
 std::string hint_at_recovery(const std::string& path);
 
 /// Completes an unfinished archive, which may also be named without .part-PID when it is the only
