@@ -62,7 +62,8 @@ Result<void> check_schedule(const StreamOptions& options) {
   }
   if (g.late_factor == 0 || g.open_timeslices == 0) {
     return Error{ErrorCode::invalid_argument,
-                 "--grant-late-factor and --grant-open-timeslices must be at least 1"};
+                 fmt::format("--grant-{} 0: must be at least 1",
+                             g.late_factor == 0 ? "late-factor" : "open-timeslices")};
   }
   return {};
 }

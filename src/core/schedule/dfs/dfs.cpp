@@ -12,6 +12,7 @@ namespace weft::schedule {
 
 namespace {
 
+/// An option of the schedule dfs, by its name on the command line if it has one there.
 struct Range {
   std::string_view option;
   double value;
@@ -23,12 +24,12 @@ struct Range {
 
 Result<void> check_dfs_options(const DfsOptions& o) {
   const Range ranges[] = {
-      {"timeslices_per_interval", static_cast<double>(o.timeslices_per_interval), 1, 10'000'000},
-      {"history_length", static_cast<double>(o.history_length), 1, 1'000},
-      {"speed_up_threshold_percent", o.speed_up_threshold_percent, 0, 1'000},
-      {"speed_up_percent", o.speed_up_percent, 0, 90},
-      {"acknowledgement_threshold_percent", o.acknowledgement_threshold_percent, 0, 100},
-      {"request_distance", static_cast<double>(o.request_distance), 2, 1'000},
+      {"--timeslices-per-interval", static_cast<double>(o.timeslices_per_interval), 1, 10'000'000},
+      {"--history", static_cast<double>(o.history_length), 1, 1'000},
+      {"--speed-up-threshold", o.speed_up_threshold_percent, 0, 1'000},
+      {"--speed-up", o.speed_up_percent, 0, 90},
+      {"--acknowledgement-threshold", o.acknowledgement_threshold_percent, 0, 100},
+      {"--request-distance", static_cast<double>(o.request_distance), 2, 1'000},
       {"one_way_latency_percent", o.one_way_latency_percent, 0, 100},
       {"drift_limit_ppm", static_cast<double>(o.drift_limit_ppm), 1, 100'000},
       {"offset_history", static_cast<double>(o.offset_history), 1, 1'000},
@@ -39,9 +40,8 @@ Result<void> check_dfs_options(const DfsOptions& o) {
   for (const Range& r : ranges) {
     // Written so that NaN is refused too.
     if (r.value >= r.low && r.value <= r.high) continue;
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("dfs option {} is {}: choose a value from {} to {}", r.option, r.value,
-                             r.low, r.high)};
+    return Error{ErrorCode::invalid_argument, fmt::format("{} {}: schedule dfs takes {} to {}",
+                                                          r.option, r.value, r.low, r.high)};
   }
   return {};
 }

@@ -23,8 +23,7 @@ TEST(dfs_options, what_is_out_of_range_is_named_with_its_value_and_the_range) {
   options.request_distance = 1;
   const auto result = check_dfs_options(options);
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().message,
-            "dfs option request_distance is 1: choose a value from 2 to 1000");
+  EXPECT_EQ(result.error().message, "--request-distance 1: schedule dfs takes 2 to 1000");
 }
 
 TEST(dfs_options, not_a_number_is_refused) {
