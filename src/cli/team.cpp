@@ -32,7 +32,7 @@ Result<std::unique_ptr<Team>> Team::assemble(std::uint32_t threads, Outcome& out
   const auto process = sim::launched_process();
   if (!process || process->size == 1u) return team;
   // Until they know each other the first one of each machine speaks.
-  outcome.is_silent = !process->first_of_machine;
+  outcome.is_silent = outcome.fails_elsewhere = !process->first_of_machine;
   if (threads > 0) {
     return Error{ErrorCode::invalid_argument,
                  fmt::format("--parts {}: several processes have been started, and each has one "
@@ -44,6 +44,7 @@ Result<std::unique_ptr<Team>> Team::assemble(std::uint32_t threads, Outcome& out
   team->calls_ = *calls;
   team->rank_ = process->rank;
   team->processes_ = process->size.value_or(1);
+  outcome.fails_elsewhere = false;
   if (start == Start::now || !process->size) {
     if (auto good = team->start(); !good) return std::move(good).error();
   }

@@ -173,16 +173,16 @@ Result<void> check_output_in_parts(const UniformCommand& command, std::uint32_t 
 }
 
 void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
-  const auto scenario = resolve(command);
-  if (!scenario) return report_error(scenario.error(), outcome);
   const auto team = Team::assemble(command.parts, outcome);
   if (!team) return report_error(team.error(), outcome);
-  if (auto good = (*team)->agree(check_output_in_parts(command, (*team)->parts())); !good)
-    return report_error(good.error(), outcome);
+  const auto scenario = resolve(command);
+  Result<void> good = scenario ? Result<void>() : scenario.error();
+  if (good.ok()) good = check_output_in_parts(command, (*team)->parts());
+  if (good = (*team)->agree(good); !good) return report_error(good.error(), outcome);
   NetworkOutput output(command.out, command.trace, command.json);
   Result<void> ready = output.check({});
   if (ready.ok()) ready = prepare_directory(command.out, command.trace.replaces);
-  if (auto good = (*team)->agree(ready); !good) return report_error(good.error(), outcome);
+  if (good = (*team)->agree(ready); !good) return report_error(good.error(), outcome);
   const auto first = run_recorded(*scenario, **team, output);
   if (!first) return report_error(first.error(), outcome);
   auto json = to_json(*scenario, *first);
