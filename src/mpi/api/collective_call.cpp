@@ -164,10 +164,10 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
     return result;
   }
   Transfer& transfer = *library().transfer;
-  const bool has_name = !job->plan;
   collective::Plan plan = job->plan ? std::move(*job->plan) : plan_for(group(), job->request);
   if (request == nullptr) {
-    transfer.begin_collective(group());
+    transfer.begin_collective(group(), job->request.operation, job->request.root,
+                              job->is_among_neighbors);
     run_plan(transfer, group(), std::move(plan), job->input, job->output, job->fold);
     if (!transfer.failure()) job->finish();
     return call.settle(communicator);
@@ -175,7 +175,7 @@ int Collective::run(std::unique_ptr<CollectiveJob> job) {
   CollectiveFlows& flows = own_flows != nullptr ? *own_flows : next_flows();
   transfer.begin_collective_on(group(), flows.tag,
                                own_flows != nullptr ? CallKind::persistent : CallKind::nonblocking,
-                               has_name ? &job->request : nullptr);
+                               job->request, job->is_among_neighbors);
   auto done = std::make_shared<bool>(false);
   const std::shared_ptr<const bool> before = std::exchange(flows.last_done, done);
   transfer.start(std::make_unique<CollectiveTask>(*this, std::move(job), std::move(plan), flows.tag,

@@ -87,7 +87,9 @@ class PackedBlocks {
 /// The plan, the buffers and the fold of one member's part of a collective operation.
 struct CollectiveJob {
   collective::Request request;
-  std::optional<collective::Plan> plan;  ///< replaces the plan of `request`
+  bool is_among_neighbors = false;
+  /// Replaces the plan of `request`, of which only operation and root count then.
+  std::optional<collective::Plan> plan;
   Packed in, out;
   PackedBlocks in_blocks, out_blocks;
   std::vector<std::byte> extra;               ///< memory that the operation needs besides

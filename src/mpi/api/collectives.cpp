@@ -449,7 +449,7 @@ int exchange_blocks(Collective& c, Operation operation, const NamedBlock& input,
 
 int exchange_lists(Collective& c, const BlockList& input, const BlockList& output, bool in_place) {
   if (is_inter(c)) {
-    if (!in_place) return inter::exchange(c, input, output);
+    if (!in_place) return inter::exchange(c, Operation::alltoall, input, output);
     return c.call.fail(c.communicator, MPI_ERR_BUFFER,
                        "MPI_IN_PLACE is not for intercommunicators");
   }
@@ -476,7 +476,7 @@ int exchange_lists(Collective& c, const BlockList& input, const BlockList& outpu
 int allgather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
               std::int64_t output_count, MPI_Datatype output_type) {
   if (is_inter(c)) {
-    return inter::exchange(c, inter::blocks(c, input, count, 0, type),
+    return inter::exchange(c, Operation::allgather, inter::blocks(c, input, count, 0, type),
                            inter::blocks(c, output, output_count, output_count, output_type));
   }
   return exchange_blocks(c, Operation::allgather, {input, count, type},
@@ -486,7 +486,7 @@ int allgather(Collective& c, const void* input, std::int64_t count, MPI_Datatype
 int allgatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
                void* output, Integers counts, Integers displacements, MPI_Datatype output_type) {
   if (is_inter(c)) {
-    return inter::exchange(c, inter::blocks(c, input, count, 0, type),
+    return inter::exchange(c, Operation::allgather, inter::blocks(c, input, count, 0, type),
                            c.list(output, counts, displacements, output_type));
   }
   auto job = std::make_unique<CollectiveJob>();
@@ -508,7 +508,7 @@ int allgatherv(Collective& c, const void* input, std::int64_t count, MPI_Datatyp
 int alltoall(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
              std::int64_t output_count, MPI_Datatype output_type) {
   if (is_inter(c)) {
-    return inter::exchange(c, inter::blocks(c, input, count, count, type),
+    return inter::exchange(c, Operation::alltoall, inter::blocks(c, input, count, count, type),
                            inter::blocks(c, output, output_count, output_count, output_type));
   }
   return exchange_blocks(c, Operation::alltoall, {input, count, type},

@@ -7,6 +7,7 @@
 namespace weft::mpi::inter {
 namespace {
 
+using collective::Operation;
 using collective::Piece;
 using collective::PlanBuilder;
 
@@ -55,16 +56,18 @@ void send_to_all(PlanBuilder& plan, std::uint32_t receivers, Piece what) {
   for (std::uint32_t rank = 0; rank < receivers; ++rank) plan.send(rank, what);
 }
 
-int run(Collective& c, std::unique_ptr<CollectiveJob> job, PlanBuilder& plan) {
+int run(Collective& c, Operation operation, std::unique_ptr<CollectiveJob> job, PlanBuilder& plan) {
+  job->request.operation = operation;
+  job->request.root = CallName::no_root;
   job->plan = plan.take();
   return c.run(std::move(job));
 }
 
 /// The part of a process of the root's group that is not the root: nothing, but one operation more
 /// that was begun, and a request that becomes done.
-int run_nothing(Collective& c) {
+int run_nothing(Collective& c, Operation operation) {
   PlanBuilder plan;
-  return run(c, std::make_unique<CollectiveJob>(), plan);
+  return run(c, operation, std::make_unique<CollectiveJob>(), plan);
 }
 
 }  // namespace
@@ -76,13 +79,13 @@ int barrier(Collective& c) {
     plan.receive(rank, output_of(0));
     plan.send(rank, input_of(0));
   }
-  return run(c, std::make_unique<CollectiveJob>(), plan);
+  return run(c, Operation::barrier, std::make_unique<CollectiveJob>(), plan);
 }
 
 int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
   check_root(c, root);
   if (!c.ok()) return c.error;
-  if (root == MPI_PROC_NULL) return run_nothing(c);
+  if (root == MPI_PROC_NULL) return run_nothing(c, Operation::broadcast);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   job->in = c.pack(buffer, count, type, root == MPI_ROOT);
@@ -95,14 +98,14 @@ int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, in
     job->input = job->in.data();
     send_to_all(plan, c.group().size(), input_of(job->in.bytes()));
   }
-  return run(c, std::move(job), plan);
+  return run(c, Operation::broadcast, std::move(job), plan);
 }
 
 int reduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
            MPI_Op op, int root) {
   check_root(c, root);
   if (!c.ok()) return c.error;
-  if (root == MPI_PROC_NULL) return run_nothing(c);
+  if (root == MPI_PROC_NULL) return run_nothing(c, Operation::reduce);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   Folding with = folding(c, op, type);
@@ -119,7 +122,7 @@ int reduce(Collective& c, const void* input, void* output, std::int64_t count, M
     job->fold = std::move(with.fold);
     receive_and_fold(plan, c.group().size(), job->out.bytes(), 0, job->out.bytes());
   }
-  return run(c, std::move(job), plan);
+  return run(c, Operation::reduce, std::move(job), plan);
 }
 
 int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
@@ -137,7 +140,7 @@ int allreduce(Collective& c, const void* input, void* output, std::int64_t count
   job->fold = std::move(with.fold);
   send_to_all(plan, c.group().size(), input_of(job->in.bytes()));
   receive_and_fold(plan, c.group().size(), job->out.bytes(), 0, job->out.bytes());
-  return run(c, std::move(job), plan);
+  return run(c, Operation::allreduce, std::move(job), plan);
 }
 
 int reduce_scatter(Collective& c, const void* input, void* output,
@@ -164,7 +167,7 @@ int reduce_scatter(Collective& c, const void* input, void* output,
   job->fold = std::move(with.fold);
   send_to_all(plan, c.group().size(), input_of(job->in.bytes()));
   receive_and_fold(plan, c.group().size(), job->in.bytes(), before * size, job->out.bytes());
-  return run(c, std::move(job), plan);
+  return run(c, Operation::reduce_scatter, std::move(job), plan);
 }
 
 BlockList blocks(Collective& c, const void* base, std::int64_t count, std::int64_t stride,
@@ -181,7 +184,7 @@ BlockList blocks(Collective& c, const void* base, std::int64_t count, std::int64
   return made;
 }
 
-int exchange(Collective& c, BlockList input, BlockList output) {
+int exchange(Collective& c, Operation operation, BlockList input, BlockList output) {
   if (!c.ok()) return c.error;
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
@@ -195,14 +198,14 @@ int exchange(Collective& c, BlockList input, BlockList output) {
     plan.receive(rank, out.at(collective::Buffer::output, rank));
     plan.send(rank, in.at(collective::Buffer::input, rank));
   }
-  return run(c, std::move(job), plan);
+  return run(c, operation, std::move(job), plan);
 }
 
 int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
            BlockList output, int root) {
   check_root(c, root);
   if (!c.ok()) return c.error;
-  if (root == MPI_PROC_NULL) return run_nothing(c);
+  if (root == MPI_PROC_NULL) return run_nothing(c, Operation::gather);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   if (is_rank(root)) {
@@ -211,7 +214,7 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
     if (!c.ok()) return c.error;
     job->input = job->in.data();
     plan.send(static_cast<std::uint32_t>(root), input_of(job->in.bytes()));
-    return run(c, std::move(job), plan);
+    return run(c, Operation::gather, std::move(job), plan);
   }
   job->out_blocks = {std::move(output), false, true};
   job->output = job->out_blocks.data();
@@ -219,14 +222,14 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
   for (std::uint32_t rank = 0; rank < c.group().size(); ++rank) {
     plan.receive(rank, out.at(collective::Buffer::output, rank));
   }
-  return run(c, std::move(job), plan);
+  return run(c, Operation::gather, std::move(job), plan);
 }
 
 int scatter(Collective& c, BlockList input, void* output, std::int64_t count, MPI_Datatype type,
             int root) {
   check_root(c, root);
   if (!c.ok()) return c.error;
-  if (root == MPI_PROC_NULL) return run_nothing(c);
+  if (root == MPI_PROC_NULL) return run_nothing(c, Operation::scatter);
   auto job = std::make_unique<CollectiveJob>();
   PlanBuilder plan;
   if (is_rank(root)) {
@@ -235,7 +238,7 @@ int scatter(Collective& c, BlockList input, void* output, std::int64_t count, MP
     if (!c.ok()) return c.error;
     job->output = job->out.data();
     plan.receive(static_cast<std::uint32_t>(root), output_of(job->out.bytes()));
-    return run(c, std::move(job), plan);
+    return run(c, Operation::scatter, std::move(job), plan);
   }
   job->in_blocks = {std::move(input), true, true};
   job->input = job->in_blocks.data();
@@ -243,7 +246,7 @@ int scatter(Collective& c, BlockList input, void* output, std::int64_t count, MP
   for (std::uint32_t rank = 0; rank < c.group().size(); ++rank) {
     plan.send(rank, in.at(collective::Buffer::input, rank));
   }
-  return run(c, std::move(job), plan);
+  return run(c, Operation::scatter, std::move(job), plan);
 }
 
 }  // namespace weft::mpi::inter

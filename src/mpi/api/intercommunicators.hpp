@@ -52,7 +52,7 @@ int reduce_scatter(Collective& c, const void* input, void* output,
                    const std::vector<std::int64_t>& counts, MPI_Datatype type, MPI_Op op);
 /// A block for each process of the other group, and one from each. Blocks that are not sent to
 /// somebody are empty lists.
-int exchange(Collective& c, BlockList input, BlockList output);
+int exchange(Collective& c, collective::Operation operation, BlockList input, BlockList output);
 /// The root receives a block of each process of the other group.
 int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
            BlockList output, int root);

@@ -55,9 +55,12 @@ BlockList listed_blocks(Collective& c, const void* base, Integers counts, Intege
   return made;
 }
 
-int exchange(Collective& c, const Neighbors& neighbors, BlockList input, BlockList output) {
+int exchange(Collective& c, collective::Operation operation, const Neighbors& neighbors,
+             BlockList input, BlockList output) {
   if (!c.ok()) return c.error;
   auto job = std::make_unique<CollectiveJob>();
+  job->request.operation = operation;
+  job->is_among_neighbors = true;
   job->in_blocks = {std::move(input), true};
   job->out_blocks = {std::move(output), true};
   const collective::Blocks in = job->in_blocks.blocks();
@@ -86,7 +89,8 @@ int neighbor_allgather(Collective& c, const void* input, std::int64_t count, MPI
                        void* output, std::int64_t output_count, MPI_Datatype output_type) {
   const Neighbors all = neighbors_of(c);
   return exchange(
-      c, all, uniform_blocks(c, input, count, 0, type, all.destinations.size()),
+      c, collective::Operation::allgather, all,
+      uniform_blocks(c, input, count, 0, type, all.destinations.size()),
       uniform_blocks(c, output, output_count, output_count, output_type, all.sources.size()));
 }
 
@@ -94,7 +98,8 @@ int neighbor_allgatherv(Collective& c, const void* input, std::int64_t count, MP
                         void* output, Integers counts, Integers displacements,
                         MPI_Datatype output_type) {
   const Neighbors all = neighbors_of(c);
-  return exchange(c, all, uniform_blocks(c, input, count, 0, type, all.destinations.size()),
+  return exchange(c, collective::Operation::allgather, all,
+                  uniform_blocks(c, input, count, 0, type, all.destinations.size()),
                   listed_blocks(c, output, counts, displacements, output_type, all.sources.size()));
 }
 
@@ -102,7 +107,8 @@ int neighbor_alltoall(Collective& c, const void* input, std::int64_t count, MPI_
                       void* output, std::int64_t output_count, MPI_Datatype output_type) {
   const Neighbors all = neighbors_of(c);
   return exchange(
-      c, all, uniform_blocks(c, input, count, count, type, all.destinations.size()),
+      c, collective::Operation::alltoall, all,
+      uniform_blocks(c, input, count, count, type, all.destinations.size()),
       uniform_blocks(c, output, output_count, output_count, output_type, all.sources.size()));
 }
 
@@ -110,7 +116,7 @@ int neighbor_alltoallv(Collective& c, const void* input, Integers counts, Intege
                        MPI_Datatype type, void* output, Integers output_counts,
                        Integers output_displacements, MPI_Datatype output_type) {
   const Neighbors all = neighbors_of(c);
-  return exchange(c, all,
+  return exchange(c, collective::Operation::alltoall, all,
                   listed_blocks(c, input, counts, displacements, type, all.destinations.size()),
                   listed_blocks(c, output, output_counts, output_displacements, output_type,
                                 all.sources.size()));
@@ -122,7 +128,8 @@ int neighbor_alltoallw(Collective& c, const void* input, Integers counts, Intege
   const Neighbors all = neighbors_of(c);
   if (!c.ok()) return c.error;
   return exchange(
-      c, all, c.list(input, counts, displacements, types, all.destinations.size()),
+      c, collective::Operation::alltoall, all,
+      c.list(input, counts, displacements, types, all.destinations.size()),
       c.list(output, output_counts, output_displacements, output_types, all.sources.size()));
 }
 

@@ -19,12 +19,14 @@ enum class CallKind : std::uint8_t { blocking, nonblocking, persistent };
 /// operation has a number of its own, which no other has.
 class CallName {
  public:
+  /// In place of a root that members know by different names, as between two groups.
+  static constexpr std::uint32_t no_root = 0xf'ffff;
   /// Of a call that has no name: it fits to any.
   CallName() = default;
   CallName(collective::Operation operation, std::uint32_t root, std::uint32_t number,
-           CallKind kind = CallKind::blocking)
+           CallKind kind = CallKind::blocking, bool is_among_neighbors = false)
       : bits_((std::uint64_t{number} & most) << 44 | (std::uint64_t{root} & most) << 24 |
-              static_cast<std::uint64_t>(kind) << 21 |
+              std::uint64_t{is_among_neighbors} << 23 | static_cast<std::uint64_t>(kind) << 21 |
               (static_cast<std::uint64_t>(operation) + 1) << 16) {}
   /// Takes the two parts of what `with` returned.
   static CallName of(std::uint64_t word) {
@@ -50,13 +52,14 @@ class CallName {
   /// The root is modulo 2^20, and so is the number, of which the one nearest to `near` is meant.
   std::string text(std::uint32_t near) const {
     const auto operation = static_cast<collective::Operation>((bits_ >> 16 & 0x1f) - 1);
-    const auto has_root = operation == collective::Operation::broadcast ||
-                          operation == collective::Operation::reduce ||
-                          operation == collective::Operation::gather ||
-                          operation == collective::Operation::scatter;
+    const std::uint64_t root = bits_ >> 24 & most;
+    const auto has_root = root != no_root && (operation == collective::Operation::broadcast ||
+                                              operation == collective::Operation::reduce ||
+                                              operation == collective::Operation::gather ||
+                                              operation == collective::Operation::scatter);
     const std::string what =
-        fmt::format("{}{} of this communicator", name_of(operation),
-                    has_root ? fmt::format(" with root {}", bits_ >> 24 & most) : "");
+        fmt::format("{}{}{} of this communicator", (bits_ >> 23 & 1) != 0 ? "neighbor " : "",
+                    name_of(operation), has_root ? fmt::format(" with root {}", root) : "");
     if (kind() == CallKind::persistent) return "persistent " + what;
     const auto behind = static_cast<std::int64_t>((near - number() + most / 2) & most);
     return fmt::format("{}{}, collective call {} there",
@@ -74,9 +77,9 @@ class CallName {
 class CallRecord {
  public:
   CallName add(collective::Operation operation, std::uint32_t root,
-               CallKind kind = CallKind::blocking) {
+               CallKind kind = CallKind::blocking, bool is_among_neighbors = false) {
     ++count_;
-    return recent_[count_ % recent_.size()] = {operation, root, count_, kind};
+    return recent_[count_ % recent_.size()] = {operation, root, count_, kind, is_among_neighbors};
   }
   std::uint32_t count() const { return count_; }
   /// Returns the call with the number of another process's; one without a name if it is not known.

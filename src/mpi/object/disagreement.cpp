@@ -57,17 +57,15 @@ void Transfer::on_early(NodeId from, const message::FlowKey& flow, std::uint64_t
 }
 
 void Transfer::begin_collective_on(const Group& group, std::int32_t tag, CallKind kind,
-                                   const collective::Request* what) {
+                                   const collective::Request& what, bool is_among_neighbors) {
   Lanes* const lanes = lanes_of(group);
   if (lanes == nullptr) return;
   const auto i = static_cast<std::size_t>(tag);
   if (i >= lanes->on_tag.size()) lanes->on_tag.resize(i + 1);
-  CallName& name = lanes->on_tag[i];
-  name = {};
-  if (what == nullptr) return;
-  name = kind == CallKind::persistent
-             ? CallName(what->operation, what->root, static_cast<std::uint32_t>(tag), kind)
-             : lanes->calls.add(what->operation, what->root, kind);
+  lanes->on_tag[i] = kind == CallKind::persistent
+                         ? CallName(what.operation, what.root, static_cast<std::uint32_t>(tag),
+                                    kind, is_among_neighbors)
+                         : lanes->calls.add(what.operation, what.root, kind, is_among_neighbors);
 }
 
 // Lives of a process wait at different times, and have to send the same: they tell nothing.

@@ -125,17 +125,16 @@ class Transfer final : private message::EarlyWatch {
 
   /// The group's next blocking operation begins. Its short messages name it, so that members that
   /// call another one, or with another root, end with an error that names both.
-  void begin_collective(const Group& group, collective::Operation operation, std::uint32_t root) {
-    if (Lanes* const lanes = lanes_of(group)) lanes->call = lanes->calls.add(operation, root);
-  }
-  /// The same of an operation without a name: its messages fit to any.
-  void begin_collective(const Group& group) {
-    if (Lanes* const lanes = lanes_of(group)) lanes->call = {};
+  void begin_collective(const Group& group, collective::Operation operation, std::uint32_t root,
+                        bool is_among_neighbors = false) {
+    if (Lanes* const lanes = lanes_of(group)) {
+      lanes->call = lanes->calls.add(operation, root, CallKind::blocking, is_among_neighbors);
+    }
   }
   /// The same of one that does not block, on the collectives' flows of that tag. A process that
-  /// waits for long tells its peers the name, since the messages have none. Null: it has no name.
+  /// waits for long tells its peers the name, since the messages have none.
   void begin_collective_on(const Group& group, std::int32_t tag, CallKind kind,
-                           const collective::Request* what);
+                           const collective::Request& what, bool is_among_neighbors = false);
   /// Messages of collective operations of which one at a time is under way: at most `longest_short`
   /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
   /// exactly the size of the message, and both ends of a pair take such messages and plain ones of
@@ -241,8 +240,8 @@ class Transfer final : private message::EarlyWatch {
   struct Lanes {
     std::vector<std::unique_ptr<Lane>> by_source;
     bool by_tasks = false;
-    CallName call;                 // the blocking one under way, or the last one
-    CallRecord calls;              // that had a name
+    CallName call;  // the blocking one under way, or the last one
+    CallRecord calls;
     std::vector<CallName> on_tag;  // the latest call on the flows of each tag
   };
   std::unordered_map<const Group*, Lanes> lanes_;

@@ -3,6 +3,7 @@
 //   refused CASE
 //   refused OPERATION COUNT0 COUNT1     a collective operation, with these counts in rank 0 and 1
 //   refused roots ROOT0 ROOT1 | another 0 1    operations that fit in their sizes
+//   refused groups|neighbors|ineighbors COUNT    others of two groups, or of a grid's neighbours
 //   refused long-CASE                     likewise, whose messages do not name them
 #include <limits.h>
 #include <mpi.h>
@@ -108,6 +109,33 @@ static void wait_in_another(const char* what, int rank) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/* Another operation in each rank, each of two groups or of two neighbours. */
+static void exchange_otherwise(const char* what, int rank, int count) {
+  const int ring = 2, periodic = 1, lengths[2] = {count, count}, places[2] = {0, count};
+  int* const in = calloc(2 * count, sizeof(int));
+  int* const out = calloc(2 * count, sizeof(int));
+  MPI_Comm groups, neighbors;
+  MPI_Request request;
+  MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, 0, &groups);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &ring, &periodic, 0, &neighbors);
+  if (is(what, "groups") && rank == 0)
+    MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, groups);
+  if (is(what, "groups") && rank == 1) MPI_Bcast(in, count, MPI_INT, MPI_ROOT, groups);
+  if (is(what, "groups")) MPI_Barrier(groups);
+  if (is(what, "neighbors") && rank == 0) {
+    MPI_Neighbor_allgather(in, count, MPI_INT, out, count, MPI_INT, neighbors);
+  } else if (is(what, "neighbors")) {
+    MPI_Neighbor_alltoallv(in, lengths, places, MPI_INT, out, lengths, places, MPI_INT, neighbors);
+  } else if (is(what, "ineighbors") && rank == 0) {
+    MPI_Ineighbor_allgather(in, count, MPI_INT, out, count, MPI_INT, neighbors, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else if (is(what, "ineighbors")) {
+    // Waits for a message that is not sent.
+    MPI_Ialltoall(in, count, MPI_INT, out, count, MPI_INT, neighbors, &request);
+    MPI_Recv(in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
 int main(int argc, char** argv) {
   const char* const what = argc > 1 ? argv[1] : "";
   MPI_Request none = MPI_REQUEST_NULL, receive;
@@ -116,6 +144,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   access_window(what, rank);
+  if (argc == 3) exchange_otherwise(what, rank, atoi(argv[2]));
   if (argc > 3) collective(what, atoi(argv[2 + rank]));
   if (strncmp(what, "long-", 5) == 0) wait_in_another(what, rank);
   if (is(what, "code-of-success")) MPI_Add_error_code(MPI_SUCCESS, &value);
