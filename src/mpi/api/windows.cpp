@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -116,8 +117,11 @@ struct WindowMaker {
   std::unique_ptr<WindowObject> made = std::make_unique<WindowObject>();
 
   WindowMaker(const char* function, MPI_Comm comm, MPI_Info hints, MPI_Aint bytes, MPI_Aint unit,
-              int flavor)
+              int flavor, std::initializer_list<const void*> results)
       : call{function} {
+    for (const void* const result : results) {
+      if ((error = call.check_results(result)) != MPI_SUCCESS) return;
+    }
     parent = call.communicator(comm, error);
     if (parent == nullptr) return;
     made->hints = default_hints(flavor);
@@ -223,13 +227,13 @@ struct WindowMaker {
 
 int create(const char* function, void* base, MPI_Aint bytes, MPI_Aint unit, MPI_Info hints,
            MPI_Comm comm, MPI_Win* window) {
-  WindowMaker maker(function, comm, hints, bytes, unit, MPI_WIN_FLAVOR_CREATE);
+  WindowMaker maker(function, comm, hints, bytes, unit, MPI_WIN_FLAVOR_CREATE, {window});
   return maker.ok() ? maker.finish(base, window) : maker.error;
 }
 
 int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints, MPI_Comm comm,
              void* base, MPI_Win* window) {
-  WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_ALLOCATE);
+  WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_ALLOCATE, {base, window});
   if (!maker.ok()) return maker.error;
   constexpr std::size_t alignment = 64;
   auto& memory = maker.made->memory;
@@ -249,7 +253,7 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints,
 
 int allocate_shared(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints,
                     MPI_Comm comm, void* base, MPI_Win* window) {
-  WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_SHARED);
+  WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_SHARED, {base, window});
   if (!maker.ok()) return maker.error;
   WindowObject& made = *maker.made;
   if (!maker.map_shared()) {
@@ -269,6 +273,7 @@ int shared_query(const char* function, MPI_Win win, int rank, MPI_Aint* bytes, N
                  void* base) {
   const WindowCall call(function, win);
   if (!call) return call.error;
+  if (const int error = call.check_results(bytes, unit, base)) return error;
   if (call->flavor != MPI_WIN_FLAVOR_SHARED) {
     return call.fail(MPI_ERR_RMA_FLAVOR, "the window is of no shared memory");
   }
@@ -313,7 +318,7 @@ WEFT_MPI_COUNTED(MPI_Win_shared_query,
 using namespace weft::mpi;
 
 int MPI_Win_create_dynamic(MPI_Info hints, MPI_Comm comm, MPI_Win* window) {
-  WindowMaker maker("MPI_Win_create_dynamic", comm, hints, 0, 1, MPI_WIN_FLAVOR_DYNAMIC);
+  WindowMaker maker("MPI_Win_create_dynamic", comm, hints, 0, 1, MPI_WIN_FLAVOR_DYNAMIC, {window});
   return maker.ok() ? maker.finish(nullptr, window) : maker.error;
 }
 
@@ -347,8 +352,10 @@ int MPI_Win_free(MPI_Win* handle) {
 
 int MPI_Win_get_group(MPI_Win handle, MPI_Group* group) {
   const WindowCall call("MPI_Win_get_group", handle);
-  if (call) *group = keep_group(call->communicator.group.members);
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(group)) return error;
+  *group = keep_group(call->communicator.group.members);
+  return MPI_SUCCESS;
 }
 
 int MPI_Win_set_name(MPI_Win handle, const char* name) {
@@ -360,6 +367,7 @@ int MPI_Win_set_name(MPI_Win handle, const char* name) {
 int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
   const WindowCall call("MPI_Win_get_name", handle);
   if (!call) return call.error;
+  if (const int error = call.check_results(name, length)) return error;
   copy_text(call->name, MPI_MAX_OBJECT_NAME, name, length);
   return MPI_SUCCESS;
 }
@@ -371,12 +379,15 @@ int MPI_Win_set_info(MPI_Win handle, MPI_Info info) {
 
 int MPI_Win_get_info(MPI_Win handle, MPI_Info* info) {
   const WindowCall call("MPI_Win_get_info", handle);
-  if (call) *info = keep_info(call->hints);
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(info)) return error;
+  *info = keep_info(call->hints);
+  return MPI_SUCCESS;
 }
 
 int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* handler) {
   const Call call{"MPI_Win_create_errhandler"};
+  if (const int error = call.check_results(handler)) return error;
   *handler = keep_handler({.window = function});
   return MPI_SUCCESS;
 }
@@ -389,6 +400,7 @@ int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {
 int MPI_Win_get_errhandler(MPI_Win handle, MPI_Errhandler* handler) {
   const WindowCall call("MPI_Win_get_errhandler", handle);
   if (!call) return call.error;
+  if (const int error = call.check_results(handler)) return error;
   *handler = handler_handle(call->communicator.handler, call->communicator.returns_errors);
   return MPI_SUCCESS;
 }
@@ -403,6 +415,7 @@ int MPI_Win_call_errhandler(MPI_Win handle, int code) {
 int MPI_Win_create_keyval(MPI_Win_copy_attr_function* copies, MPI_Win_delete_attr_function* deletes,
                           int* key, void* extra) {
   const Call call{"MPI_Win_create_keyval"};
+  if (const int error = call.check_results(key)) return error;
   *key = window_keys().add(copies, deletes, extra);
   return MPI_SUCCESS;
 }
@@ -420,6 +433,7 @@ int MPI_Win_free_keyval(int* key) {
 int MPI_Win_get_attr(MPI_Win handle, int key, void* value, int* flag) {
   const WindowCall call("MPI_Win_get_attr", handle);
   if (!call) return call.error;
+  if (const int error = call.check_results(value, flag)) return error;
   const std::pair<int, void*> predefined[] = {{MPI_WIN_BASE, call->base},
                                               {MPI_WIN_SIZE, &call->own_bytes},
                                               {MPI_WIN_DISP_UNIT, &call->own_unit},

@@ -16,8 +16,21 @@ static void nulls(void) {
   int ranges[1][3] = {{0, 0, 1}}, zero = 0;
   MPI_Aint lower;
   MPI_Group group, made;
+  MPI_Win win;
+  void* base;
   MPI_Comm_group(MPI_COMM_WORLD, &group);
+  MPI_Win_create(&zero, sizeof zero, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+  MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   const int codes[] = {
+      MPI_Win_create(&zero, sizeof zero, 1, MPI_INFO_NULL, MPI_COMM_SELF, NULL),
+      MPI_Win_allocate(4, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, NULL),
+      MPI_Win_allocate_shared(4, 1, MPI_INFO_NULL, MPI_COMM_SELF, &base, NULL),
+      MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, NULL),
+      MPI_Win_get_group(win, NULL),
+      MPI_Win_get_info(win, NULL),
+      MPI_Win_get_name(win, NULL, &zero),
+      MPI_Win_get_errhandler(win, NULL),
+      MPI_Win_get_attr(win, MPI_WIN_SIZE, NULL, &zero),
       MPI_Comm_size(MPI_COMM_WORLD, NULL),
       MPI_Comm_rank(MPI_COMM_WORLD, NULL),
       MPI_Comm_group(MPI_COMM_WORLD, NULL),
@@ -47,6 +60,7 @@ static void nulls(void) {
   MPI_Group_free(&made);
   MPI_Group_free(&group);
   MPI_Comm_free(&half);
+  MPI_Win_free(&win);
   say_int("nulls", 1);
 }
 
