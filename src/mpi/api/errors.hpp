@@ -23,8 +23,8 @@ MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool
 /// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
 MPI_Errhandler keep_handler(ErrorHandler handler);
 
-/// Attaches the error handler to a communicator or a file. Returns MPI_SUCCESS, or the error of a
-/// handle that names no error handler.
+/// Attaches the error handler to a communicator, file or session. Returns MPI_SUCCESS, or the error
+/// of a handle that names no error handler.
 template <class Object>
 int set_handler(const Call& call, Object& object, MPI_Errhandler handler) {
   int error = MPI_SUCCESS;

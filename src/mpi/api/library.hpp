@@ -30,6 +30,7 @@ struct ErrorHandler {
   MPI_Comm_errhandler_function* communicator = nullptr;
   MPI_Win_errhandler_function* window = nullptr;
   MPI_File_errhandler_function* file = nullptr;
+  MPI_Session_errhandler_function* session = nullptr;
   int number = 0;      ///< of its handle, while the program has references to it
   int references = 0;  ///< of the program: it made the handler, and asked for it since
 };

@@ -19,7 +19,23 @@ namespace {
 
 constexpr std::array<std::string_view, 2> process_sets{"mpi://WORLD", "mpi://SELF"};
 
-struct Session {};
+struct Session {
+  MPI_Session handle = MPI_SESSION_NULL;
+  std::shared_ptr<ErrorHandler> handler;  ///< null: a predefined one
+  bool returns_errors = false;            ///< if `handler` is null
+
+  int fail(const Call& call, int error, const std::string& what) const {
+    if (handler == nullptr || handler->session == nullptr) {
+      Communicator predefined;
+      predefined.returns_errors = returns_errors;
+      return call.fail(&predefined, error, what);
+    }
+    MPI_Session own = handle;
+    int code = error;
+    handler->session(&own, &code);
+    return code != MPI_SUCCESS ? code : error;  // nothing wrong goes on
+  }
+};
 
 Objects<Session>& sessions() {
   static auto* const all = new Objects<Session>;
@@ -27,15 +43,15 @@ Objects<Session>& sessions() {
 }
 
 /// Null, with `error` set.
-const Session* find_session(const Call& call, MPI_Session handle, int& error) {
-  const Session* const found =
+Session* find_session(const Call& call, MPI_Session handle, int& error) {
+  Session* const found =
       is_of(abi::made_session, handle) ? sessions().find(number_of(handle)) : nullptr;
   if (found == nullptr) {
     error = call.fail(&library().world, MPI_ERR_SESSION, "the handle is of no session");
   }
   return found;
 }
-using SessionCall = CallOn<const Session, MPI_Session, find_session>;
+using SessionCall = CallOn<Session, MPI_Session, find_session>;
 
 /// Capital letters and others are the same.
 std::size_t place_of_set(std::string_view name) {
@@ -47,8 +63,8 @@ std::size_t place_of_set(std::string_view name) {
   return i;
 }
 
-int fail_set(const Call& call, std::string_view name) {
-  return call.fail(&library().world, MPI_ERR_ARG,
+int fail_set(const SessionCall& call, std::string_view name) {
+  return call.fail(MPI_ERR_ARG,
                    fmt::format("'{}' is no set of processes; use mpi://WORLD or mpi://SELF", name));
 }
 
@@ -105,11 +121,50 @@ MPI_Comm create_from_members(const Communicator& parent, const Members& members,
 
 using namespace weft::mpi;
 
-int MPI_Session_init(MPI_Info info, MPI_Errhandler, MPI_Session* session) {
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
   const Call call{"MPI_Session_init"};
   begin_session(call.function);
   if (wanted_level(call, info) == MPI_THREAD_MULTIPLE) allow_threads(*library().transfer);
-  *session = handle_of(abi::made_session, sessions().add(std::make_unique<Session>()));
+  auto made = std::make_unique<Session>();
+  int error = call.check_results(session);
+  // Programs that pass none want the default.
+  if (error == MPI_SUCCESS && handler != MPI_ERRHANDLER_NULL) {
+    error = set_handler(call, *made, handler);
+  }
+  if (error != MPI_SUCCESS) {
+    end_session();
+    return error;
+  }
+  Session& kept = *made;
+  *session = kept.handle = handle_of(abi::made_session, sessions().add(std::move(made)));
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_create_errhandler(MPI_Session_errhandler_function* function,
+                                  MPI_Errhandler* handler) {
+  const Call call{"MPI_Session_create_errhandler"};
+  if (const int error = call.check_results(handler)) return error;
+  *handler = keep_handler({.session = function});
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler handler) {
+  const SessionCall call("MPI_Session_set_errhandler", session);
+  return call ? set_handler(call, *call, handler) : call.error;
+}
+
+int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* handler) {
+  const SessionCall call("MPI_Session_get_errhandler", session);
+  if (!call) return call.error;
+  if (const int error = call.check_results(handler)) return error;
+  *handler = handler_handle(call->handler, call->returns_errors);
+  return MPI_SUCCESS;
+}
+
+int MPI_Session_call_errhandler(MPI_Session session, int code) {
+  const SessionCall call("MPI_Session_call_errhandler", session);
+  if (!call) return call.error;
+  (void)call.fail(code, fmt::format("the program calls for error {}", code));
   return MPI_SUCCESS;
 }
 
@@ -134,7 +189,7 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, 
   if (!call) return call.error;
   const auto i = static_cast<std::size_t>(n);
   if (n < 0 || i >= process_sets.size()) {
-    return call.fail(&library().world, MPI_ERR_ARG,
+    return call.fail(MPI_ERR_ARG,
                      fmt::format("{} is no number of a set; there are {}", n, process_sets.size()));
   }
   // A length of 0 asks for the one that is needed.

@@ -115,6 +115,10 @@ void mpi_file_create_errhandler_(ErrorFunction* function, int* made, int* error)
   *error = create_handler<MPI_File>(&MPI_File_create_errhandler, function, made);
 }
 
+void mpi_session_create_errhandler_(ErrorFunction* function, int* made, int* error) {
+  *error = create_handler<MPI_Session>(&MPI_Session_create_errhandler, function, made);
+}
+
 void mpi_grequest_start_(Generalized::Query* query, Generalized::Free* free,
                          Generalized::Cancel* cancel, MPI_Aint* state, void* request, int* error) {
   auto own = std::make_unique<Generalized>(

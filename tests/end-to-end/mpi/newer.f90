@@ -4,7 +4,7 @@
 program newer
   use mpi
   implicit none
-  integer :: rank, ranks, ierror, failures = 0, all
+  integer :: rank, ranks, ierror, failures = 0, all, handled = 0
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
@@ -15,6 +15,7 @@ program newer
   call requests()
   call attributes()
   call sessions()
+  call wrong_sessions()
   call hints()
   call MPI_Reduce(failures, all, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierror)
   if (rank == 0) print '(i0,a)', all, ' failures'
@@ -251,6 +252,28 @@ contains
     call expect('attribute of C', flag .and. value == place)
     call MPI_Comm_delete_attr(MPI_COMM_WORLD, key, ierror)
     call MPI_Comm_free_keyval(key, ierror)
+  end subroutine
+
+  ! Of Fortran, for errors of a session.
+  subroutine handle_session(session, code)
+    integer :: session, code
+    handled = handled + 1
+  end subroutine
+
+  subroutine wrong_sessions()
+    integer :: session, handler, found, length
+    character(len=8) :: name
+    call MPI_Session_create_errhandler(handle_session, handler, ierror)
+    call MPI_Session_init(MPI_INFO_NULL, handler, session, ierror)
+    length = 0
+    call MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 17, length, name, ierror)
+    call MPI_Session_call_errhandler(session, MPI_ERR_OTHER, ierror)
+    call expect('handler of a session', handled == 2)
+    call MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN, ierror)
+    call MPI_Session_get_errhandler(session, found, ierror)
+    call expect('another handler', found == MPI_ERRORS_RETURN)
+    call MPI_Errhandler_free(handler, ierror)
+    call MPI_Session_finalize(session, ierror)
   end subroutine
 
   subroutine query(state, status, ierror)

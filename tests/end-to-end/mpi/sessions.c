@@ -163,6 +163,42 @@ static void wrong_groups(void) {
   if (rank == 0) printf("%d errors, %d handled, %d of no process\n", failed, handled, empty);
 }
 
+static int session_class = 0, session_calls = 0;
+
+static void handle_session(MPI_Session* session, int* error, ...) {
+  MPI_Error_class(*error, &session_class);
+  ++session_calls;
+}
+
+/* Errors of a session's calls go to its own error handler: the program's, none, MPI's. */
+static void wrong_sessions(void) {
+  MPI_Session session;
+  MPI_Errhandler handler, got;
+  MPI_Group world;
+  int length = 0, rank;
+  MPI_Session_create_errhandler(handle_session, &handler);
+  MPI_Session_init(MPI_INFO_NULL, handler, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+  MPI_Group_rank(world, &rank);
+  MPI_Group_free(&world);
+  int failed = MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 17, &length, NULL) != 0;
+  const int is_first = session_class == MPI_ERR_ARG;
+  MPI_Session_call_errhandler(session, MPI_ERR_OTHER);
+  const int is_second = session_class == MPI_ERR_OTHER;
+  MPI_Session_get_errhandler(session, &got);
+  const int is_same = got == handler;
+  MPI_Errhandler_free(&got);
+  MPI_Errhandler_free(&handler);
+  MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN);
+  failed += MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 17, &length, NULL) != 0;
+  MPI_Session_get_errhandler(session, &got);
+  if (rank == 0) {
+    printf("%d errors of sessions, %d calls: %d %d %d %d\n", failed, session_calls, is_first,
+           is_second, is_same, got == MPI_ERRORS_RETURN);
+  }
+  MPI_Session_finalize(&session);
+}
+
 static int unnamed(void) {
   MPI_Session session;
   MPI_Comm made;
@@ -180,6 +216,7 @@ int main(int argc, char** argv) {
   session(2);
   groups();
   wrong_groups();
+  wrong_sessions();
   MPI_Initialized(&flag);
   return flag;
 }

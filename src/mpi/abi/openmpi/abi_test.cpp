@@ -125,6 +125,30 @@ TEST(openmpi_abi, all_functions_of_the_installed_library_are_there_under_both_na
 #define WEFT_MPI_ABSENT(name) check(#name);
 #include WEFT_MPI_ABSENT_TABLE
 #undef WEFT_MPI_ABSENT
+  for (const char* const name : {"Barrier",
+                                 "Bcast",
+                                 "Reduce",
+                                 "Allreduce",
+                                 "Gather",
+                                 "Gatherv",
+                                 "Scatter",
+                                 "Scatterv",
+                                 "Allgather",
+                                 "Allgatherv",
+                                 "Alltoall",
+                                 "Alltoallv",
+                                 "Alltoallw",
+                                 "Reduce_scatter",
+                                 "Reduce_scatter_block",
+                                 "Scan",
+                                 "Exscan",
+                                 "Neighbor_allgather",
+                                 "Neighbor_allgatherv",
+                                 "Neighbor_alltoall",
+                                 "Neighbor_alltoallv",
+                                 "Neighbor_alltoallw"}) {
+    check(std::string("MPIX_") + name + "_init");
+  }
 }
 
 }  // namespace
