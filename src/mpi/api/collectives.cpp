@@ -60,7 +60,8 @@ Folding predefined_folding(Collective& c, Fold operation, const Datatype& type) 
   }
   const bool is_exact = basic != Basic::float32 && basic != Basic::float64 &&
                         basic != Basic::float_long && basic != Basic::complex32 &&
-                        basic != Basic::complex64 && basic != Basic::complex_long;
+                        basic != Basic::complex64 && basic != Basic::complex_long &&
+                        basic != Basic::float_quad && basic != Basic::complex_quad;
   return {.fold =
               [operation, basic, size](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
                 (void)fold(operation, basic, in, inout, bytes / size);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi/api/collective_io.hpp"
+#include "mpi/api/external.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -63,6 +64,10 @@ int check(const Call& call, const FileObject& file, const Access& access, const 
   }
   if (bytes > 0 && file.view.layout.size() == 0) {
     return file.fail(call, MPI_ERR_ARG, fmt::format("the view has no place for {} bytes", bytes));
+  }
+  if (file.view.is_external() && !ExternalLayout(call, access.type, 1).keeps_sizes()) {
+    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
+                     "external32 has fewer bytes for MPI_LONG, MPI_UNSIGNED_LONG and MPI_WCHAR");
   }
   if (bytes % file.view.element_bytes != 0) {
     return file.fail(call, MPI_ERR_ARG,
@@ -126,10 +131,13 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   if (begin < 0) return file.fail_errno(call, "its shared pointer cannot be used");
   const bool writes = access.direction == Direction::write;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(access.address));
-  std::vector<std::byte> packed(type->is_contiguous() ? 0 : bytes);
+  std::optional<ExternalLayout> external;
+  if (file.view.is_external()) external.emplace(call, access.type, count);
+  const bool is_straight = type->is_contiguous() && !external;
+  std::vector<std::byte> packed(is_straight ? 0 : bytes);
   if (writes && !packed.empty()) type->pack(address, count, packed.data());
-  const std::span<std::byte> memory =
-      type->is_contiguous() ? std::span(address, bytes) : std::span(packed);
+  if (writes && external) external->to_external(packed.data(), packed.data());
+  const std::span<std::byte> memory = is_straight ? std::span(address, bytes) : std::span(packed);
   std::int64_t done = 0;
   {
     const FileLock lock(file.descriptor, writes, file.is_atomic);
@@ -138,7 +146,9 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   }
   if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
   if (!writes && !packed.empty()) {
-    type->unpack(std::span<const std::byte>(packed).first(static_cast<std::size_t>(done)), address);
+    const auto read = std::span<const std::byte>(packed).first(static_cast<std::size_t>(done));
+    if (external) external->from_external(read, packed.data());
+    type->unpack(read, address);
   }
   if (access.pointer == Pointer::own) {
     file.position = begin + done / static_cast<std::int64_t>(file.view.element_bytes);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "mpi/api/external.hpp"
 #include "mpi/api/files.hpp"
 
 namespace weft::mpi {
@@ -85,9 +86,14 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
   const Datatype* const layout = one != nullptr ? call.communicated(tile, error) : nullptr;
   if (layout == nullptr) return error;
   const std::string name = representation;
-  if (name != "native" && name != "internal") {
+  if (name != "native" && name != "internal" && name != FileView::external) {
     return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
-                     fmt::format("'{}' is no representation; use native", name));
+                     fmt::format("'{}' is no representation; use native or external32", name));
+  }
+  if (name == FileView::external && !ExternalLayout(call, tile, 1).keeps_sizes()) {
+    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
+                     "external32 has fewer bytes for MPI_LONG, MPI_UNSIGNED_LONG and MPI_WCHAR; "
+                     "use a view of MPI_INT or MPI_LONG_LONG");
   }
   if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
     const std::int64_t now = get_shared(file);

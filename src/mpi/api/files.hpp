@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "mpi/api/errors.hpp"
@@ -24,6 +25,8 @@ struct FileView {
   MPI_Datatype element = MPI_BYTE;  ///< handles of this file's own, or predefined ones
   MPI_Datatype tile = MPI_BYTE;
   std::string representation = "native";
+  static constexpr std::string_view external = "external32";
+  bool is_external() const { return representation == external; }
 
   /// Returns where a byte of the stream is in the file.
   std::int64_t place_of(std::uint64_t byte) const;

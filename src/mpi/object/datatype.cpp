@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t long_bytes = sizeof(long double);
 
 /// In the order of the enumeration.
-constexpr std::array<BasicShape, 26> shapes{{
+constexpr std::array<BasicShape, 28> shapes{{
     {1, 1, 1, 0},                                                         // none
     {1, 1, 1, 1},                                                         // bytes
     {1, 1, 1, 1},                                                         // int8
@@ -29,6 +29,8 @@ constexpr std::array<BasicShape, 26> shapes{{
     {8, 8, 4, 4},                                                         // complex32
     {16, 16, 8, 8},                                                       // complex64
     {2 * long_bytes, 2 * long_bytes, alignof(long double), 0},            // complex_long
+    {16, 16, 16, 16},                                                     // float_quad
+    {32, 32, 16, 16},                                                     // complex_quad
     {0, 0, 0, 0},                                                         // lower_bound
     {0, 0, 0, 0},                                                         // upper_bound
     {8, 8, 4, 4},                                                         // pair_int_int

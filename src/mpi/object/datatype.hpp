@@ -29,6 +29,8 @@ enum class Basic : std::uint8_t {
   complex32,
   complex64,
   complex_long,
+  float_quad,  ///< of 128 bits, as Fortran has it
+  complex_quad,
   // No bytes: bounds of a struct, as MPI-1 had them.
   lower_bound,
   upper_bound,

@@ -112,10 +112,17 @@ bool fold_bits(Fold operation, const void* in, void* inout, std::uint64_t n) {
   return is_on_bits && fold_integer<std::uint8_t>(operation, in, inout, n);
 }
 
+#ifdef __SIZEOF_FLOAT128__
+__extension__ using Quad = __float128;
+#else
+using Quad = long double;
+#endif
+static_assert(sizeof(Quad) == 16);
+
 using FoldOf = bool (*)(Fold, const void*, void*, std::uint64_t);
 
 /// In the order of the enumeration; nullptr: there is nothing to fold.
-constexpr std::array<FoldOf, 26> folds{
+constexpr std::array<FoldOf, 28> folds{
     nullptr,  // none
     fold_bits,
     fold_integer<std::int8_t>,
@@ -132,6 +139,8 @@ constexpr std::array<FoldOf, 26> folds{
     fold_field<std::complex<float>>,
     fold_field<std::complex<double>>,
     fold_field<std::complex<long double>>,
+    fold_ordered<Quad>,
+    fold_field<std::complex<Quad>>,
     nullptr,  // lower_bound
     nullptr,  // upper_bound
     fold_placed<int>,

@@ -42,6 +42,22 @@ TEST(fold, pairs_with_a_gap_in_memory_travel_without_it) {
   EXPECT_FALSE(fold(Fold::sum, Basic::pair_double_int, in.data(), inout.data(), 2));
 }
 
+#ifdef __SIZEOF_FLOAT128__
+TEST(fold, numbers_of_128_bits_keep_all_of_them) {
+  __extension__ using Quad = __float128;
+  const Quad in[] = {Quad(1) / 3, -2};
+  Quad inout[] = {Quad(1) / 3, 5};
+  EXPECT_TRUE(fold(Fold::sum, Basic::float_quad, in, inout, 2));
+  EXPECT_TRUE(inout[0] == Quad(2) / 3 && inout[1] == 3);
+  // (1/3 − 2i)²
+  Quad squared[] = {in[0], in[1]};
+  EXPECT_TRUE(fold(Fold::product, Basic::complex_quad, in, squared, 1));
+  EXPECT_TRUE(squared[0] == in[0] * in[0] - 4 && squared[1] == 2 * (in[0] * -2));
+  EXPECT_TRUE(fold(Fold::max, Basic::float_quad, in, inout, 1));
+  EXPECT_TRUE(inout[0] == Quad(2) / 3);
+}
+#endif
+
 TEST(fold, numbers_with_fractions_have_logical_operations) {
   const std::array<float, 2> in{0.5F, 0};
   std::array<float, 2> inout{0, 0};

@@ -17,6 +17,7 @@ program newer
   call sessions()
   call wrong_sessions()
   call hints()
+  call quads()
   call MPI_Reduce(failures, all, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierror)
   if (rank == 0) print '(i0,a)', all, ' failures'
   call MPI_Finalize(ierror)
@@ -252,6 +253,15 @@ contains
     call expect('attribute of C', flag .and. value == place)
     call MPI_Comm_delete_attr(MPI_COMM_WORLD, key, ierror)
     call MPI_Comm_free_keyval(key, ierror)
+  end subroutine
+
+  ! Other MPIs take such numbers for long doubles of C.
+  subroutine quads()
+    real(kind=16) :: mine(2), all_of(2)
+    mine = [1.0_16 / 3, real(-rank, 16)]
+    call MPI_Allreduce(mine, all_of, 2, MPI_REAL16, MPI_SUM, MPI_COMM_WORLD, ierror)
+    call expect('sum', abs(all_of(1) - ranks / 3.0_16) < 1e-30_16 .and. &
+      all_of(2) == -ranks * (ranks - 1) / 2)
   end subroutine
 
   ! Of Fortran, for errors of a session.

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// external32: packed numbers, byte for byte, and a view of a file whose numbers are in it.
+//   external FILE
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+static int failures = 0, rank, size;
+
+static void expect(int is, const char* what) {
+  if (is) return;
+  ++failures;
+  printf("rank %d: %s\n", rank, what);
+}
+
+/* Packs and unpacks elements; `wanted` are their bytes in external32. */
+static void packed(const char* what, const void* elements, int count, MPI_Datatype type,
+                   const char* wanted, MPI_Aint bytes) {
+  char external[256] = {0}, again[256] = {0}, memory[256] = {0};
+  MPI_Aint room = 0, end = 3, from = 3, last = 3;
+  MPI_Pack_external_size("external32", count, type, &room);
+  MPI_Pack_external("external32", elements, count, type, external, sizeof external, &end);
+  expect(room == bytes && end == 3 + bytes && memcmp(external + 3, wanted, bytes) == 0, what);
+  MPI_Unpack_external("external32", external, end, &from, memory, count, type);
+  MPI_Pack_external("external32", memory, count, type, again, sizeof again, &last);
+  expect(from == end && last == end && memcmp(external, again, sizeof again) == 0, what);
+}
+
+static void numbers(void) {
+  const short shorts[] = {1, -2};
+  const long longs[] = {1, -2};
+  const long long long_longs[] = {1, -2};
+  const double doubles[] = {1, -2.5};
+  const long double long_doubles[] = {1, -2.5L, 0, 0.1L};
+  const struct {
+    double value;
+    int place;
+  } placed[] = {{1, 5}, {2, 6}};
+  const struct {
+    long value;
+    int place;
+  } long_placed = {-1, 5};
+  const struct {
+    short value;
+    int place;
+  } short_placed = {1, 5};
+  packed("short", shorts, 2, MPI_SHORT, "\0\1\xff\xfe", 4);
+  packed("long", longs, 2, MPI_LONG, "\0\0\0\1\xff\xff\xff\xfe", 8);
+  packed("long long", long_longs, 2, MPI_LONG_LONG,
+         "\0\0\0\0\0\0\0\1\xff\xff\xff\xff\xff\xff\xff\xfe", 16);
+  packed("double", doubles, 2, MPI_DOUBLE, "\x3f\xf0\0\0\0\0\0\0\xc0\4\0\0\0\0\0\0", 16);
+  packed("complex", doubles, 1, MPI_C_DOUBLE_COMPLEX, "\x3f\xf0\0\0\0\0\0\0\xc0\4\0\0\0\0\0\0", 16);
+  packed("long double", long_doubles, 3, MPI_LONG_DOUBLE,
+         "\x3f\xff\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xc0\0\x40\0\0\0\0\0\0\0\0\0\0\0\0\0"
+         "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+         48);
+  packed("wide characters", L"ab", 2, MPI_WCHAR, "\0a\0b", 4);
+  packed("double and int", placed, 2, MPI_DOUBLE_INT,
+         "\x3f\xf0\0\0\0\0\0\0\0\0\0\5\x40\0\0\0\0\0\0\0\0\0\0\6", 24);
+  packed("long and int", &long_placed, 1, MPI_LONG_INT, "\xff\xff\xff\xff\0\0\0\5", 8);
+  packed("short and int", &short_placed, 1, MPI_SHORT_INT, "\0\1\0\0\0\5", 6);
+  long double back[4];
+  char external[64];
+  MPI_Aint end = 0, from = 0;
+  MPI_Pack_external("external32", long_doubles, 4, MPI_LONG_DOUBLE, external, 64, &end);
+  MPI_Unpack_external("external32", external, 64, &from, back, 4, MPI_LONG_DOUBLE);
+  expect(back[1] == long_doubles[1] && back[3] == long_doubles[3], "long doubles come back");
+}
+
+/* A struct of several kinds, whose parts the program has freed. */
+static void structs(void) {
+  struct record {
+    char c;
+    double d[2];
+    short s[3];
+    int i;
+  } records[2] = {{'x', {1, 2}, {3, 4, 5}, 6}, {'y', {-1, -2}, {-3, -4, -5}, -6}};
+  const int lengths[4] = {1, 1, 3, 1};
+  const MPI_Aint places[4] = {0, 8, 24, 32};
+  MPI_Datatype pair, gaps, record;
+  MPI_Type_contiguous(2, MPI_DOUBLE, &pair);
+  const MPI_Datatype types[4] = {MPI_CHAR, pair, MPI_SHORT, MPI_INT};
+  MPI_Type_create_struct(4, lengths, places, types, &gaps);
+  MPI_Type_create_resized(gaps, 0, sizeof records[0], &record);
+  MPI_Type_commit(&record);
+  MPI_Type_free(&pair);
+  MPI_Type_free(&gaps);
+  packed("struct", records, 2, record,
+         "x\x3f\xf0\0\0\0\0\0\0\x40\0\0\0\0\0\0\0\0\3\0\4\0\5\0\0\0\6"
+         "y\xbf\xf0\0\0\0\0\0\0\xc0\0\0\0\0\0\0\0\xff\xfd\xff\xfc\xff\xfb\xff\xff\xff\xfa",
+         54);
+  MPI_Type_free(&record);
+}
+
+/* Two doubles of each rank in turn. */
+static void file(const char* path, int is_collective) {
+  double mine[8], got[8] = {0};
+  unsigned char bytes[8];
+  char representation[MPI_MAX_DATAREP_STRING];
+  MPI_File file;
+  MPI_Datatype tile, spread, element;
+  MPI_Offset displacement;
+  MPI_Status status;
+  int count;
+  for (int i = 0; i < 8; ++i) mine[i] = 1 + 10 * rank + i;
+  if (rank == 0) MPI_File_delete(path, MPI_INFO_NULL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+  MPI_Type_vector(2, 2, 2 * size, MPI_DOUBLE, &tile);
+  MPI_Type_vector(2, 2, 4, MPI_DOUBLE, &spread);
+  MPI_Type_commit(&tile);
+  MPI_Type_commit(&spread);
+  MPI_File_set_view(file, 16 * rank, MPI_DOUBLE, tile, "external32", MPI_INFO_NULL);
+  MPI_File_get_view(file, &displacement, &element, &tile, representation);
+  expect(strcmp(representation, "external32") == 0, "the view's representation");
+  if (is_collective) {
+    MPI_File_write_all(file, mine, 1, spread, &status);
+    MPI_File_seek(file, 0, MPI_SEEK_SET);
+    MPI_File_read_all(file, got, 1, spread, &status);
+  } else {
+    MPI_File_write_at(file, 0, mine, 1, spread, &status);
+    MPI_File_read_at(file, 0, got, 1, spread, &status);
+  }
+  MPI_Get_elements(&status, MPI_DOUBLE, &count);
+  expect(count == 4 && got[1] == mine[1] && got[2] == 0 && got[5] == mine[5], "read again");
+  expect(mine[0] == 1 + 10 * rank, "what is written stays as it is");
+  // The file ends behind the last rank's part.
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_read_at(file, 3, got, 4, MPI_DOUBLE, &status);
+  MPI_Get_count(&status, MPI_DOUBLE, &count);
+  expect(rank < size - 1 || (count == 1 && got[0] == mine[5] && got[1] == mine[1]), "the last one");
+  // A long has fewer bytes there.
+  expect(MPI_File_set_view(file, 0, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL) != MPI_SUCCESS,
+         "a view of longs");
+  MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+  MPI_File_read_at(file, 0, bytes, 8, MPI_BYTE, MPI_STATUS_IGNORE);
+  expect(memcmp(bytes, "\x3f\xf0\0\0\0\0\0\0", 8) == 0, "the file's bytes");
+  MPI_File_close(&file);
+  MPI_Type_free(&tile);
+  MPI_Type_free(&spread);
+}
+
+int main(int argc, char** argv) {
+  int all = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  numbers();
+  structs();
+  file(argv[1], 0);
+  file(argv[1], 1);
+  if (rank == 0) MPI_File_delete(argv[1], MPI_INFO_NULL);
+  MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d processes, %d failures\n", size, all);
+  return MPI_Finalize();
+}
