@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "mpi/api/counted.hpp"
 #include "mpi/api/external.hpp"
 
 namespace weft::mpi {
@@ -47,37 +48,52 @@ struct External {
   }
 };
 
-}  // namespace
-}  // namespace weft::mpi
-
-using namespace weft::mpi;
-
-int MPI_Pack_external(const char* representation, const void* from, int count, MPI_Datatype type,
-                      void* packed, MPI_Aint room, MPI_Aint* position) {
-  External e("MPI_Pack_external", representation, count, type);
+template <class Number>
+int pack_external(const char* function, const char* representation, const void* from,
+                  std::int64_t count, MPI_Datatype type, void* packed, Number room,
+                  Number* position) {
+  External e(function, representation, count, type);
   if (e.error != MPI_SUCCESS || !e.fits(room, *position)) return e.error;
   std::vector<std::byte> elements(e.layout->inside());
   e.type->pack(from, static_cast<std::uint64_t>(count), elements.data());
   e.layout->to_external(elements.data(), static_cast<std::byte*>(packed) + *position);
-  *position += static_cast<MPI_Aint>(e.bytes);
+  *position += static_cast<Number>(e.bytes);
   return MPI_SUCCESS;
 }
 
-int MPI_Unpack_external(const char* representation, const void* packed, MPI_Aint room,
-                        MPI_Aint* position, void* into, int count, MPI_Datatype type) {
-  External e("MPI_Unpack_external", representation, count, type);
+template <class Number>
+int unpack_external(const char* function, const char* representation, const void* packed,
+                    Number room, Number* position, void* into, std::int64_t count,
+                    MPI_Datatype type) {
+  External e(function, representation, count, type);
   if (e.error != MPI_SUCCESS || !e.fits(room, *position)) return e.error;
   std::vector<std::byte> elements(e.layout->inside());
   e.layout->from_external({static_cast<const std::byte*>(packed) + *position, e.bytes},
                           elements.data());
   e.type->unpack(elements, into);
-  *position += static_cast<MPI_Aint>(e.bytes);
+  *position += static_cast<Number>(e.bytes);
   return MPI_SUCCESS;
 }
 
-int MPI_Pack_external_size(const char* representation, int count, MPI_Datatype type,
-                           MPI_Aint* bytes) {
-  const External e("MPI_Pack_external_size", representation, count, type);
-  if (e.error == MPI_SUCCESS) *bytes = static_cast<MPI_Aint>(e.bytes);
+template <class Number>
+int pack_external_size(const char* function, const char* representation, std::int64_t count,
+                       MPI_Datatype type, Number* bytes) {
+  const External e(function, representation, count, type);
+  if (e.error == MPI_SUCCESS) *bytes = static_cast<Number>(e.bytes);
   return e.error;
 }
+
+}  // namespace
+}  // namespace weft::mpi
+
+WEFT_MPI_COUNTED(MPI_Pack_external,
+                 (const char* representation, const void* from, Count count, MPI_Datatype type,
+                  void* packed, Extent room, Extent* position),
+                 pack_external, (representation, from, count, type, packed, room, position))
+WEFT_MPI_COUNTED(MPI_Unpack_external,
+                 (const char* representation, const void* packed, Extent room, Extent* position,
+                  void* into, Count count, MPI_Datatype type),
+                 unpack_external, (representation, packed, room, position, into, count, type))
+WEFT_MPI_COUNTED(MPI_Pack_external_size,
+                 (const char* representation, Count count, MPI_Datatype type, Extent* bytes),
+                 pack_external_size, (representation, count, type, bytes))

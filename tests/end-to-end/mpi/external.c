@@ -18,12 +18,13 @@ static void expect(int is, const char* what) {
 static void packed(const char* what, const void* elements, int count, MPI_Datatype type,
                    const char* wanted, MPI_Aint bytes) {
   char external[256] = {0}, again[256] = {0}, memory[256] = {0};
-  MPI_Aint room = 0, end = 3, from = 3, last = 3;
+  MPI_Aint room = 0, end = 3, from = 3;
   MPI_Pack_external_size("external32", count, type, &room);
   MPI_Pack_external("external32", elements, count, type, external, sizeof external, &end);
   expect(room == bytes && end == 3 + bytes && memcmp(external + 3, wanted, bytes) == 0, what);
   MPI_Unpack_external("external32", external, end, &from, memory, count, type);
-  MPI_Pack_external("external32", memory, count, type, again, sizeof again, &last);
+  MPI_Count last = 3;
+  MPI_Pack_external_c("external32", memory, count, type, again, sizeof again, &last);
   expect(from == end && last == end && memcmp(external, again, sizeof again) == 0, what);
 }
 
