@@ -21,8 +21,6 @@ struct Outcome {
   ExitCode code = ExitCode::success;
   std::string command_line;  ///< as typed, quoted for a shell
   bool is_silent = false;    ///< another process reports the outcome
-  /// mpirun ends all processes when one fails, so this one leaves that to the process that reports.
-  bool fails_elsewhere = false;
 };
 
 /// Prints "weft: MESSAGE" on standard error; without one that takes it, nothing happens: the exit

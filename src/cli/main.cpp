@@ -51,7 +51,6 @@ void print_error(std::string_view message) noexcept {
 
 void report_error(const Error& error, Outcome& outcome) {
   if (!outcome.is_silent) print_error(error.message);
-  if (outcome.fails_elsewhere) return;
   outcome.code = error.code == ErrorCode::cancelled ? code_of_signal() : exit_code_of(error.code);
 }
 

@@ -7,8 +7,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "sim/partition/thread_exchange.hpp"
@@ -31,26 +33,32 @@ Result<std::unique_ptr<Team>> Team::assemble(std::uint32_t threads, Outcome& out
   team->threads_ = std::max(threads, 1u);
   const auto process = sim::launched_process();
   if (!process || process->size == 1u) return team;
-  // Until they know each other the first one of each machine speaks.
-  outcome.is_silent = outcome.fails_elsewhere = !process->first_of_machine;
-  if (threads > 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--parts {}: several processes have been started, and each has one "
-                             "part; leave it out",
-                             threads)};
-  }
   const auto calls = sim::MpiExchange::load();
-  if (!calls) return calls.error();
+  if (!calls) {
+    // mpirun ends all processes when one fails, and without the library they cannot wait for each
+    // other: the first one of each machine speaks, and ends the others before they do.
+    if (!process->first_of_machine) std::this_thread::sleep_for(std::chrono::seconds(1));
+    return calls.error();
+  }
   team->calls_ = *calls;
   team->rank_ = process->rank;
   team->processes_ = process->size.value_or(1);
-  outcome.fails_elsewhere = false;
-  if (start == Start::now || !process->size) {
+  outcome.is_silent = !process->first_of_machine;
+  if (start == Start::now || threads > 0 || !process->size) {
     if (auto good = team->start(); !good) return std::move(good).error();
   }
   outcome.is_silent = !team->leads();
   if (!team->leads()) discard_output();
-  return team;
+  if (threads == 0) return team;
+  auto agreed = team->agree(
+      Error{ErrorCode::invalid_argument,
+            fmt::format("--parts {}: several processes have been started, and each has one part; "
+                        "leave it out",
+                        threads)});
+  // Said before this process leaves the others, of which the first one that ends ends all.
+  report_error(agreed.error(), outcome);
+  outcome.is_silent = true;
+  return std::move(agreed).error();
 }
 
 Result<void> Team::start() {

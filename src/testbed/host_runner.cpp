@@ -347,6 +347,7 @@ Result<RunResult> Runner::run() {
 /// An errno if no host can run the program, which one line then says in place of one for each host;
 /// else 0. A name with placeholders may be another program in each host.
 int why_not_startable(const std::string& program) {
+  if (program.empty()) return ENOENT;
   if (program.find('{') != std::string::npos) return 0;
   const std::filesystem::path file = find_program(program);
   std::error_code error;

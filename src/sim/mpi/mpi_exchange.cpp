@@ -35,9 +35,11 @@ void* more(void* context, std::uint32_t place, std::uint64_t bytes) {
 }  // namespace
 
 std::optional<LaunchedProcess> launched_process() {
-  const auto rank = first_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK"});
+  const auto by_mpirun = first_of({"OMPI_COMM_WORLD_RANK"});
+  const auto rank = by_mpirun ? by_mpirun : first_of({"PMIX_RANK"});
   if (!rank) return std::nullopt;
-  const auto local = first_of({"OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
+  // mpirun itself may have been started by Slurm, whose number all processes then share.
+  const auto local = first_of({by_mpirun ? "OMPI_COMM_WORLD_LOCAL_RANK" : "SLURM_LOCALID"});
   return LaunchedProcess{.rank = *rank,
                          .size = first_of({"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}),
                          .first_of_machine = local.value_or(*rank) == 0};

@@ -102,6 +102,8 @@ TEST_F(Environment, says_who_was_launched) {
   EXPECT_EQ(process->rank, 0u);
   EXPECT_EQ(process->size, 2u);
   EXPECT_TRUE(process->first_of_machine);
+  ::unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+  EXPECT_TRUE(launched_process()->first_of_machine) << "SLURM_LOCALID is mpirun's own";
   ::setenv("OMPI_COMM_WORLD_RANK", "x", 1);
   ::unsetenv("PMIX_RANK");
   EXPECT_FALSE(launched_process().has_value());

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -256,19 +255,6 @@ TEST(simulating_processes, say_once_what_is_wrong) {
   expect_refused(run_ranks(3, {"simulate", "uniform", "--parts", "2"}), "--parts 2");
   expect_refused(run_ranks(2, {"simulate", "swarm", "--scenario", directory / "none.toml"}),
                  "none.toml");
-}
-
-/// mpirun ends all processes when the first one fails, also one that is about to say why.
-TEST(simulating_processes, leave_failing_to_the_one_that_speaks) {
-  const std::array<const char*, 3> names{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
-                                         "OMPI_COMM_WORLD_SIZE"};
-  for (const char* rank : {"0", "1"}) {
-    for (const char* name : names) ::setenv(name, name == names.back() ? "2" : rank, 1);
-    const Ended one = run_weft({"simulate", "uniform", "--parts", "2"});
-    EXPECT_EQ(one.code, *rank == '0' ? 2 : 0) << one.describe();
-    EXPECT_EQ(complaints(one).size(), *rank == '0' ? 1u : 0u) << one.describe();
-  }
-  for (const char* name : names) ::unsetenv(name);
 }
 
 TEST(simulating_processes, say_once_what_is_wrong_with_a_job) {
