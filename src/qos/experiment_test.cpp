@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "qos/calibration.hpp"
 #include "qos/placement.hpp"
@@ -176,26 +177,57 @@ TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_th
   EXPECT_TRUE(run_experiment(options).ok());
 }
 
+/// Changes what comes after "windows" in the file of an algorithm-1 track.
+void change_windows(const std::string& directory, const std::function<void(std::string&)>& change) {
+  const std::string file = directory + "/algorithm-1-0.json";
+  std::ifstream in(file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  const std::size_t at = text.find("\"windows\":");
+  ASSERT_NE(at, std::string::npos);
+  std::string windows = text.substr(at);
+  change(windows);
+  std::ofstream(file) << text.substr(0, at) << windows;
+}
+
 TEST(experiment, refuses_kept_windows_that_are_not_of_its_jobs) {
-  for (const char* window : {"[[],[],[]]", "[[],[[1]],[]]", "[[],[[1],[2]],[[3],[]]]"}) {
+  for (const char* window : {"[[],[]", "[[],[],[]", "[[],[[1]],[]", "[[],[[1],[2]],[[3],[]]"}) {
     const Directory directory;
     ExperimentOptions options = short_experiment();
     options.directory = directory.path();
     options.period = Duration::microseconds(200);
     options.iterations = options.placements = 1;
     ASSERT_TRUE(run_experiment(options).ok());
-    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
-      std::ifstream in(entry.path());
-      std::string text((std::istreambuf_iterator<char>(in)), {});
-      const std::size_t at = text.find("\"windows\":");
-      if (at == std::string::npos || entry.path().filename().string().starts_with("default"))
-        continue;
-      std::ofstream(entry.path()) << text.substr(0, at) << "\"windows\":[" << window << "]}\n";
-    }
+    change_windows(directory.path(), [&](std::string& windows) {
+      windows = "\"windows\":[" + (window + windows.substr(windows.rfind(',')));
+    });
     const auto refused = run_experiment(options);
     ASSERT_FALSE(refused.ok()) << window;
     EXPECT_EQ(refused.error().code, ErrorCode::corrupt) << window;
   }
+}
+
+TEST(experiment, continues_no_windows_with_levels_that_its_controller_would_not_choose) {
+  const Directory directory;
+  ExperimentOptions options = short_experiment();
+  options.directory = directory.path();
+  options.placements = 1;
+  const auto whole = run_experiment(options);
+  ASSERT_TRUE(whole.ok());
+  // As if the controller had chosen other levels for the last window.
+  change_windows(directory.path(),
+                 [](std::string& windows) { windows.insert(windows.rfind(',') + 1, "1"); });
+  const auto refused = run_experiment(options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find(
+                "this version of algorithm-1 chooses other levels for window 6; name another"),
+            std::string::npos)
+      << refused.error().message;
+  options.replaces = true;
+  const auto replaced = run_experiment(options);
+  ASSERT_TRUE(replaced.ok());
+  EXPECT_EQ(replaced->jobs[0].controlled_work, whole->jobs[0].controlled_work);
+  options.replaces = false;
+  EXPECT_TRUE(run_experiment(options).ok());
 }
 
 TEST(experiment, gives_a_job_that_arrives_the_nodes_of_one_that_left) {

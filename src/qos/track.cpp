@@ -30,11 +30,17 @@ bool fits(const KeptWindow& window) {
                             [](const auto& a, const auto& b) { return a.size() == b.size(); });
 }
 
+std::uint32_t checksum(const Configuration& levels) {
+  return crc32c(std::as_bytes(std::span(levels.weight_of)),
+                crc32c(std::as_bytes(std::span(levels.level_of))));
+}
+
 }  // namespace
 
 std::string to_text(const std::string& fingerprint, const std::vector<KeptWindow>& windows) {
   Json list = Json::array();
-  for (const KeptWindow& w : windows) list.push_back({w.isolated, w.iterations, w.waited});
+  for (const KeptWindow& w : windows)
+    list.push_back({w.isolated, w.iterations, w.waited, w.levels});
   return Json{{"fingerprint", fingerprint}, {"windows", std::move(list)}}.dump() + "\n";
 }
 
@@ -49,7 +55,8 @@ Result<std::vector<KeptWindow>> windows_of(const std::string& text,
     for (const Json& w : json.at("windows")) {
       windows.push_back({.isolated = w.at(0).get<decltype(KeptWindow::isolated)>(),
                          .iterations = w.at(1).get<decltype(KeptWindow::iterations)>(),
-                         .waited = w.at(2).get<decltype(KeptWindow::waited)>()});
+                         .waited = w.at(2).get<decltype(KeptWindow::waited)>(),
+                         .levels = w.at(3).get<decltype(KeptWindow::levels)>()});
       if (!fits(windows.back())) {
         return Error{ErrorCode::corrupt, "a window in it has not the same processes throughout"};
       }
@@ -79,7 +86,7 @@ std::string Track::path() const {
 /// Returns the fingerprint of everything that decides a window's outcome. The number of iterations
 /// does not: a longer run continues a shorter one.
 std::string Track::fingerprint() const {
-  std::string text = fmt::format("2 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
+  std::string text = fmt::format("3 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
                                  options_.variants, options_.algorithm_1.levels);
   for (const auto& entry : options_.scenario.entries) {
     if (entry.key.starts_with("qos.")) continue;
@@ -105,15 +112,16 @@ Result<void> Track::load() {
   if (!text) return text.error();
   auto kept = windows_of(*text, fingerprint());
   if (!kept && options_.replaces) return {};
-  if (!kept) {
-    return Error{kept.error().code, fmt::format("--out: {}: {}; name another directory, or begin "
-                                                "anew with --force",
-                                                file, kept.error().message)};
-  }
+  if (!kept) return cannot_continue(kept.error().code, kept.error().message);
   windows_ = std::move(kept).value();
   if (windows_.size() > options_.iterations) windows_.resize(options_.iterations);
   saved_ = windows_.size();
   return {};
+}
+
+Error Track::cannot_continue(ErrorCode code, std::string_view why) const {
+  return {code, fmt::format("--out: {}: {}; name another directory, or begin anew with --force",
+                            path(), why)};
 }
 
 Result<void> Track::save() {
@@ -139,8 +147,7 @@ Result<void> Track::begin(std::unique_ptr<Controller> controller) {
   controller_ = std::move(controller);
   if (auto loaded = load(); !loaded) return loaded;
   next_save_ = Clock::now() + least_pause;
-  prepare();
-  return {};
+  return prepare();
 }
 
 bool Track::foresees(std::uint32_t window) const {
@@ -161,19 +168,33 @@ Result<void> Track::complete(KeptWindow window) {
 Result<void> Track::complete_kept() {
   Result<void> state = control();
   ++completed_;
+  if (state && !is_done()) state = prepare();
   if (!state) return state;
-  if (!is_done()) prepare();
   return save_now_and_then();
 }
 
 /// The controller chooses the configuration of the next window.
-void Track::prepare() {
-  if (kind_ == Kind::on_default) return;
+Result<void> Track::prepare() {
+  if (kind_ == Kind::on_default) return {};
   const auto present = placement_.in_window(completed_);
   twin_.set_jobs(present);
   announce(present);
   last_levels_ = controller_->configuration();
   accepted_.push_back(accepted_before_ + controller_->accepted());
+  return check_kept();
+}
+
+/// A kept window has the levels that this controller chooses for it.
+Result<void> Track::check_kept() {
+  if (!has_kept_next() || windows_[completed_].levels == checksum(last_levels_)) return {};
+  if (!options_.replaces) {
+    return cannot_continue(ErrorCode::invalid_argument,
+                           fmt::format("this version of {} chooses other levels for window {}",
+                                       controller_->name(), completed_ + 1));
+  }
+  windows_.resize(completed_);
+  saved_ = completed_;
+  return {};
 }
 
 /// The controller gets the outcome of the window.
@@ -223,6 +244,7 @@ Result<KeptWindow> Track::simulate(std::uint32_t number, const Configuration& le
                                options_.algorithm_1.levels, period);
   if (!seen) return seen.error();
   KeptWindow window;
+  if (is_controlled()) window.levels = checksum(levels);
   for (const JobWork& job : *seen) {
     if (kind_ == Kind::on_default) {
       window.iterations.push_back({job.work()});

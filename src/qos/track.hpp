@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Track: the windows of one placement, one after the other, either on the default level or as a
 // controller says. A file keeps the simulated windows, and a track that finds it goes on from its
-// end: a controller gets the same windows again, and decides the same.
+// end: a controller gets the same windows again, and decides the same. One of another version that
+// decides otherwise does not continue them.
 //
 // Windows are completed in their order. Simulating one needs only its number and the levels, so
 // several threads may simulate windows that are not the next one (run_tracks.hpp).
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct KeptWindow {
   std::vector<std::uint64_t> isolated;                 ///< default track: work of each job alone
   std::vector<std::vector<std::uint64_t>> iterations;  ///< by process; default: the least only
   std::vector<std::vector<std::uint32_t>> waited;      ///< in 1/10,000 of the window; controlled
+  std::uint32_t levels = 0;                            ///< checksum of the levels; controlled
 };
 
 /// The text of a track's file. `fingerprint` identifies its experiment.
@@ -80,8 +83,10 @@ class Track {
   Result<void> save_now_and_then();
   Result<void> add_isolated(const std::vector<Presence>& present, KeptWindow& window);
   Result<std::uint64_t> isolated_work(const Presence& job);
-  void prepare();
+  Result<void> prepare();
+  Result<void> check_kept();
   Result<void> control();
+  Error cannot_continue(ErrorCode code, std::string_view why) const;
   void announce(const std::vector<Presence>& present);
   std::string path() const;
   std::string fingerprint() const;
