@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qos/jobs_twin.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::qos {
@@ -31,16 +32,16 @@ std::span<const JobWindow> JobsTwin::predict(const Configuration& levels, std::u
     }
   }
   for (std::size_t j = 0; j < work_.size(); ++j) {
-    windows_.push_back({.iterations = work_[j].iterations, .waited = waited_[j]});
+    windows_.push_back(
+        {.iterations = work_[j].iterations, .waited = waited_[j], .progress = work_[j].progress});
   }
   return windows_;
 }
 
-std::optional<std::uint64_t> JobsTwin::predict_alone(std::size_t job, std::uint32_t draw,
-                                                     double share) {
+std::optional<double> JobsTwin::predict_alone(std::size_t job, std::uint32_t draw, double share) {
   const PicoDuration length = length_of(options_.period, share);
   if (!simulate({placed(present_[job], draw)}, nullptr, length)) return std::nullopt;
-  return work_.front().work();
+  return *std::ranges::min_element(work_.front().progress);
 }
 
 PlacedJob JobsTwin::placed(const Presence& job, std::uint32_t draw) const {

@@ -20,8 +20,7 @@ class JobsTwin final : public Twin {
   void set_jobs(std::vector<Presence> present) { present_ = std::move(present); }
   std::span<const JobWindow> predict(const Configuration& levels, std::uint32_t draw,
                                      double share) override;
-  std::optional<std::uint64_t> predict_alone(std::size_t job, std::uint32_t draw,
-                                             double share) override;
+  std::optional<double> predict_alone(std::size_t job, std::uint32_t draw, double share) override;
   /// The first error of a simulation.
   const Result<void>& state() const { return state_; }
 

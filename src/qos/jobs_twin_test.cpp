@@ -64,6 +64,20 @@ TEST_F(jobs_twin, predicts_a_part_of_a_window) {
   EXPECT_LT(half, whole);
 }
 
+TEST_F(jobs_twin, predicts_what_is_done_of_iterations_that_the_window_cuts_off) {
+  bool cuts = false;
+  for (const JobWindow& job : twin_.predict(levels_, 0, 1)) {
+    ASSERT_EQ(job.progress.size(), job.iterations.size());
+    for (std::size_t i = 0; i < job.progress.size(); ++i) {
+      const double part = job.progress[i] - static_cast<double>(job.iterations[i]);
+      EXPECT_GE(part, 0);
+      EXPECT_LE(part, 1);
+      cuts |= part > 0;
+    }
+  }
+  EXPECT_TRUE(cuts);
+}
+
 TEST_F(jobs_twin, predicts_that_a_job_alone_does_no_less_than_beside_another) {
   const auto together = JobWindow{.iterations = predict(0)[1]}.work();
   const auto alone = twin_.predict_alone(1, 0, 1);

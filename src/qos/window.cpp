@@ -57,6 +57,7 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
     JobWork& job = work.emplace_back();
     for (std::uint32_t r = 0; r < ranks->size(); ++r) {
       job.iterations.push_back(ranks->iterations(r));
+      job.progress.push_back(ranks->progress(r));
       job.waited.push_back(ranks->waited(r));
     }
   }

@@ -28,6 +28,7 @@ struct PlacedJob {
 /// The work of a job's processes.
 struct JobWork {
   std::vector<std::uint64_t> iterations;
+  std::vector<double> progress;  ///< iterations with the share of the next one
   std::vector<PicoDuration> waited;
 
   /// Returns the work of the slowest process.

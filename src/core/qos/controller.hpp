@@ -35,6 +35,8 @@ struct JobWindow {
   /// The share of the window that each process waited for messages, in [0, 1]; empty where nobody
   /// measures it.
   std::span<const double> waited = {};
+  /// The iterations with the share of the next one, by process; empty where nobody measures it.
+  std::span<const double> progress = {};
 
   /// The work of the job: its slowest process's (paper 5, 5.2). Zero for a job without processes.
   std::uint64_t work() const;

@@ -23,8 +23,10 @@ constexpr double price_of_loss = 15;
 /// A job that loses more than this to others is worth a trial.
 constexpr double hindered = 0.01;
 
+/// Whole iterations hide a change by less than one of them.
 double work_of(const JobWindow& job) {
-  return static_cast<double>(job.work());
+  return job.progress.empty() ? static_cast<double>(job.work())
+                              : *std::ranges::min_element(job.progress);
 }
 
 /// The value of gains that a twin predicts: their mean, in which losses that a reader of results
@@ -133,7 +135,7 @@ bool ModelPredictive::predict_alone() {
     const auto work = twin_.predict_alone(j, 0, share_);
     failed_ = !work;
     if (failed_) return false;
-    bound_[j] = static_cast<double>(*work) / base_work_[0][j] - 1;
+    bound_[j] = *work / base_work_[0][j] - 1;
   }
   return true;
 }

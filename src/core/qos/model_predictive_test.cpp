@@ -35,7 +35,7 @@ class ToyTwin final : public Twin {
     return windows_;
   }
 
-  std::optional<std::uint64_t> predict_alone(std::size_t job, std::uint32_t, double) override {
+  std::optional<double> predict_alone(std::size_t job, std::uint32_t, double) override {
     ++predictions;
     return job == 0 ? 11000 : 12000;
   }
@@ -49,7 +49,7 @@ class ToyTwin final : public Twin {
   std::vector<JobWindow> windows_;
 };
 
-/// Two jobs of four whose work is 10,000 on default; `gains` says what levels change.
+/// Two jobs of four that make progress of 100.2 on default; `gains` says what levels change.
 class RuleTwin final : public Twin {
  public:
   using Weight = std::function<int(std::size_t process)>;
@@ -58,18 +58,18 @@ class RuleTwin final : public Twin {
 
   std::span<const JobWindow> predict(const Configuration& c, std::uint32_t, double) override {
     const auto [a, b] = gains_([&](std::size_t p) { return c.weight_of[c.level_of[p]]; });
-    work_ = {std::vector<std::uint64_t>(4, static_cast<std::uint64_t>(10000 * (1 + a))),
-             std::vector<std::uint64_t>(4, static_cast<std::uint64_t>(10000 * (1 + b)))};
-    windows_ = {{.iterations = work_[0], .waited = waits[0]},
-                {.iterations = work_[1], .waited = waits[1]}};
+    progress_ = {std::vector<double>(4, 100.2 * (1 + a)), std::vector<double>(4, 100.2 * (1 + b))};
+    work_.clear();
+    for (const auto& job : progress_) work_.emplace_back(job.begin(), job.end());
+    windows_ = {{.iterations = work_[0], .waited = waits[0], .progress = progress_[0]},
+                {.iterations = work_[1], .waited = waits[1], .progress = progress_[1]}};
     return windows_;
   }
-  std::optional<std::uint64_t> predict_alone(std::size_t, std::uint32_t, double) override {
-    return 11000;
-  }
+  std::optional<double> predict_alone(std::size_t, std::uint32_t, double) override { return 110.2; }
 
  private:
   Rule gains_;
+  std::vector<std::vector<double>> progress_;
   std::vector<std::vector<std::uint64_t>> work_;
   std::vector<JobWindow> windows_;
 };
@@ -125,6 +125,15 @@ TEST(model_predictive, lets_no_job_pay_a_percent_for_another_ones_gain) {
       return weight(1) > 2 ? std::pair{0.05, -loss} : std::pair{0.0, 0.0};
     });
     EXPECT_EQ(settled(twin).configuration().level_of == all_default(), loss == 0.01) << loss;
+  }
+}
+
+TEST(model_predictive, sees_gains_and_losses_of_less_than_an_iteration) {
+  for (const double loss : {0.0, 0.006}) {
+    RuleTwin twin([&](const RuleTwin::Weight& weight) {
+      return weight(1) > 2 ? std::pair{0.007, -loss} : std::pair{0.0, 0.0};
+    });
+    EXPECT_EQ(settled(twin).configuration().level_of == all_default(), loss > 0) << loss;
   }
 }
 

@@ -23,10 +23,10 @@ class Twin {
   /// failed.
   virtual std::span<const JobWindow> predict(const Configuration& levels, std::uint32_t draw,
                                              double share) = 0;
-  /// Predicts the work of one job (JobWindow::work) that has the network to itself; `job` counts in
-  /// the order of Controller::on_jobs. Empty when the model failed.
-  virtual std::optional<std::uint64_t> predict_alone(std::size_t job, std::uint32_t draw,
-                                                     double share) = 0;
+  /// Predicts the progress of the slowest process of one job that has the network to itself; `job`
+  /// counts in the order of Controller::on_jobs. Empty when the model failed.
+  virtual std::optional<double> predict_alone(std::size_t job, std::uint32_t draw,
+                                              double share) = 0;
 };
 
 }  // namespace weft::qos

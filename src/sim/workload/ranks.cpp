@@ -71,6 +71,15 @@ PicoDuration Ranks::waited(std::uint32_t r) const {
   return rank.waited + std::max(more, PicoDuration{});
 }
 
+double Ranks::progress(std::uint32_t r) const {
+  const Rank& rank = ranks_[r];
+  const double done = (rank.marked - options_.start).to_seconds();
+  if (done <= 0) return static_cast<double>(rank.iterations);
+  const double now = (agents_.engine().now() - options_.start).to_seconds();
+  const auto whole = static_cast<double>(rank.iterations);
+  return std::min(whole * now / done, whole + 1);
+}
+
 void Ranks::on_timer(std::uint16_t, std::uint64_t rank) {
   if (is_running()) run(static_cast<std::uint32_t>(rank));
 }
@@ -100,6 +109,7 @@ bool Ranks::act(std::uint32_t r, const Action& action) {
       return wait(r, action);
     case Action::Kind::mark_progress:
       ++ranks_[r].iterations;
+      ranks_[r].marked = agents_.engine().now();
       return true;
     case Action::Kind::end:
       ++ended_;

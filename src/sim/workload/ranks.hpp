@@ -57,6 +57,8 @@ class Ranks final : public Agent, public NetworkUser {
   std::uint32_t size() const { return static_cast<std::uint32_t>(ranks_.size()); }
   /// Calls of mark_progress so far.
   std::uint64_t iterations(std::uint32_t rank) const { return ranks_[rank].iterations; }
+  /// The same with the share of the next one that is done, if that takes as long as those before.
+  double progress(std::uint32_t rank) const;
   /// Time that the rank has spent waiting for messages, until now.
   PicoDuration waited(std::uint32_t rank) const;
   std::uint64_t bytes_sent(std::uint32_t rank) const { return ranks_[rank].bytes_sent; }
@@ -97,6 +99,7 @@ class Ranks final : public Agent, public NetworkUser {
     PicoDuration overhead{};    // of its processor, not spent yet
     PicoDuration waited{};
     std::uint64_t iterations = 0;
+    PicoInstant marked{};  // when the last one ended
     std::uint64_t bytes_sent = 0;
     std::vector<Open> receives;    // posted, in order
     std::vector<Open> unexpected;  // arrived, or announced

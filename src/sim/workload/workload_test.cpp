@@ -203,6 +203,8 @@ TEST(ranks, count_progress_and_what_they_wait_while_they_do) {
   Ranks ranks(script, bare, first_hosts(2), world->network(), world->agents());
   world->run_until(PicoInstant(1'500'000));
   EXPECT_EQ(ranks.iterations(0), 1U);
+  EXPECT_DOUBLE_EQ(ranks.progress(0), 1.5);
+  EXPECT_EQ(ranks.progress(1), 0);
   EXPECT_EQ(ranks.waited(1).to_nanoseconds(), 1500);
   EXPECT_FALSE(ranks.ended());
 }
