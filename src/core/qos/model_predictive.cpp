@@ -11,7 +11,7 @@ namespace weft::qos {
 namespace {
 
 /// Iterations of the slowest job in a prediction: fewer hide what levels change.
-constexpr double enough_iterations = 120;
+constexpr double enough_iterations = 60;
 constexpr double least_share = 0.02;
 constexpr double least_gain_of_trial = 0.0005;
 /// A trial ends when its mean utility is lower than the best one's by this, over one more.
@@ -19,7 +19,10 @@ constexpr double racing_margin = 0.001;
 constexpr std::uint32_t windows_of_a_look = 16;
 constexpr double harm = -0.01;
 constexpr double bearable = 0.005;  ///< loss of a job
-constexpr double price_of_loss = 15;
+/// Prices of a larger loss. With the last one alone a search would not get past levels that harm a
+/// job for now.
+constexpr double price_at_first = 15;
+constexpr double price_at_last = 60;
 /// A job that loses more than this to others is worth a trial.
 constexpr double hindered = 0.01;
 
@@ -31,10 +34,10 @@ double work_of(const JobWindow& job) {
 
 /// The value of gains that a twin predicts: their mean, in which losses that a reader of results
 /// would notice are nearly forbidden. Noise of windows would hide these; predictions have less.
-double value_of(std::span<const double> gains) {
+double value_of(std::span<const double> gains, double price) {
   double sum = 0;
   for (const double gain : gains) {
-    sum += gain < -bearable ? -bearable + price_of_loss * (gain + bearable) : gain;
+    sum += gain < -bearable ? -bearable + price * (gain + bearable) : gain;
   }
   return sum / static_cast<double>(std::max<std::size_t>(gains.size(), 1));
 }
@@ -61,7 +64,7 @@ void ModelPredictive::on_jobs(std::span<const JobFacts> jobs) {
   now_ = configuration_of(moves_.middle());
   settled_ = false;
   windows_ = 0;
-  accepted_ = 0;
+  found_.clear();
   default_work_.assign(jobs.size(), 0);
 }
 
@@ -84,14 +87,34 @@ void ModelPredictive::search() {
   share_ = std::clamp(enough_iterations / std::max(iterations, 1.0), least_share, 1.0);
   predictions_ = 0;
   failed_ = false;
-  best_ = {.rungs = moves_.middle(),
-           .gains = std::vector<Gains>(options_.draws, Gains(moves_.jobs()))};
+  base_work_.clear();
+  bound_.clear();
+  price_ = price_at_first;
+  draws_ = options_.draws;
+  limit_ = options_.budget / 2;
+  improve_from({});
+  if (failed_ || found_.empty()) return;
+  std::ranges::reverse(found_);
+  price_ = price_at_last;
+  draws_ = 2 * options_.draws;
+  limit_ = options_.budget;
+  improve_from(std::exchange(found_, {}));
+}
+
+/// Searches for the best levels, from the default and from `starts`; without these from groups.
+void ModelPredictive::improve_from(std::vector<Rungs> starts) {
+  best_ = {.rungs = moves_.middle(), .gains = std::vector<Gains>(draws_, Gains(moves_.jobs()))};
   tried_ = {best_.rungs};
+  found_.clear();
   if (!predict_default() || !predict_alone()) return;
-  auto starts = moves_.starts();
+  if (starts.empty()) starts = moves_.starts();
   for (const Rungs& start : starts) consider(start);
   starts.push_back(moves_.middle());
   mix(starts);
+  improve();
+}
+
+void ModelPredictive::improve() {
   auto list = moves();
   std::size_t without_gain = 0;
   for (std::size_t i = 0; without_gain < list.size() && has_budget(); ++i) {
@@ -107,7 +130,7 @@ void ModelPredictive::search() {
 void ModelPredictive::mix(std::span<const Rungs> starts) {
   for (bool helped = true; helped && has_budget();) {
     helped = false;
-    for (const std::size_t j : most_hindered_first(best_.mean_gains(options_.draws))) {
+    for (const std::size_t j : most_hindered_first(best_.mean_gains(draws_))) {
       for (const Rungs& start : starts) {
         if (consider(moves_.with_job(best_.rungs, j, start))) helped = true;
       }
@@ -117,8 +140,7 @@ void ModelPredictive::mix(std::span<const Rungs> starts) {
 
 /// The twin on default: what trials are compared with, and the slack of processes.
 bool ModelPredictive::predict_default() {
-  base_work_.clear();
-  for (std::uint32_t draw = 0; draw < options_.draws; ++draw) {
+  for (auto draw = static_cast<std::uint32_t>(base_work_.size()); draw < draws_; ++draw) {
     const auto jobs = predict(best_.rungs, draw);
     if (failed_) return false;
     auto& work = base_work_.emplace_back();
@@ -130,12 +152,11 @@ bool ModelPredictive::predict_default() {
 }
 
 bool ModelPredictive::predict_alone() {
-  bound_.assign(moves_.jobs(), 0);
-  for (std::size_t j = 0; j < bound_.size(); ++j) {
+  for (std::size_t j = bound_.size(); j < moves_.jobs(); ++j) {
     const auto work = twin_.predict_alone(j, 0, share_);
     failed_ = !work;
     if (failed_) return false;
-    bound_[j] = *work / base_work_[0][j] - 1;
+    bound_.push_back(*work / base_work_[0][j] - 1);
   }
   return true;
 }
@@ -151,7 +172,7 @@ std::vector<std::size_t> ModelPredictive::most_hindered_first(const Gains& gains
 
 /// The changes of the best levels that are worth a trial.
 std::vector<Rungs> ModelPredictive::moves() const {
-  const Gains gains = best_.mean_gains(options_.draws);
+  const Gains gains = best_.mean_gains(draws_);
   const auto jobs = most_hindered_first(gains);
   std::vector<Rungs> list;
   for (const std::size_t j : jobs) {
@@ -173,19 +194,20 @@ bool ModelPredictive::consider(const Rungs& rungs) {
   tried_.push_back(rungs);
   Trial trial{.rungs = rungs, .gains = {}};
   double gained = 0;
-  for (std::uint32_t draw = 0; draw < options_.draws; ++draw) {
+  for (std::uint32_t draw = 0; draw < draws_; ++draw) {
     const auto jobs = predict(rungs, draw);
     if (failed_) return false;
     auto& gains = trial.gains.emplace_back();
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       gains.push_back(work_of(jobs[j]) / base_work_[draw][j] - 1);
     }
-    gained = value_of(trial.mean_gains(draw + 1)) - value_of(best_.mean_gains(draw + 1));
+    gained =
+        value_of(trial.mean_gains(draw + 1), price_) - value_of(best_.mean_gains(draw + 1), price_);
     if (gained < -racing_margin / (draw + 1)) return false;
   }
   if (gained <= least_gain_of_trial) return false;
   best_ = std::move(trial);
-  ++accepted_;
+  found_.push_back(rungs);
   return true;
 }
 
