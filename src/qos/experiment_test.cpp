@@ -190,7 +190,8 @@ void change_windows(const std::string& directory, const std::function<void(std::
 }
 
 TEST(experiment, refuses_kept_windows_that_are_not_of_its_jobs) {
-  for (const char* window : {"[[],[]", "[[],[],[]", "[[],[[1]],[]", "[[],[[1],[2]],[[3],[]]"}) {
+  for (const char* window : {"[[],[]", "[[],[],[]", "[[],[[1]],[]", "[[],[[1],[2]],[[3],[]]",
+                             "[[],[[1],[2]],[[3],[4]]"}) {
     const Directory directory;
     ExperimentOptions options = short_experiment();
     options.directory = directory.path();

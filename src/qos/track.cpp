@@ -197,13 +197,24 @@ Result<void> Track::check_kept() {
   return {};
 }
 
+bool Track::is_of_present(const KeptWindow& kept) const {
+  if (kept.waited.size() != present_.size() || kept.iterations.size() != present_.size()) {
+    return false;
+  }
+  for (std::size_t j = 0; j < present_.size(); ++j) {
+    const std::uint32_t processes = jobs_[present_[j]].pattern.ranks;
+    if (kept.iterations[j].size() != processes || kept.waited[j].size() != processes) return false;
+  }
+  return true;
+}
+
 /// The controller gets the outcome of the window.
 Result<void> Track::control() {
   if (kind_ == Kind::on_default) return {};
   const KeptWindow& kept = windows_[completed_];
-  if (kept.waited.size() != present_.size()) {
-    return Error{ErrorCode::corrupt, fmt::format("'{}': window {} is not of these jobs; remove it",
-                                                 path(), completed_ + 1)};
+  if (!is_of_present(kept)) {
+    return cannot_continue(ErrorCode::corrupt,
+                           fmt::format("window {} is not of these jobs", completed_ + 1));
   }
   std::vector<std::vector<double>> waited;
   for (const auto& job : kept.waited) {

@@ -85,6 +85,7 @@ class Track {
   Result<std::uint64_t> isolated_work(const Presence& job);
   Result<void> prepare();
   Result<void> check_kept();
+  bool is_of_present(const KeptWindow& kept) const;
   Result<void> control();
   Error cannot_continue(ErrorCode code, std::string_view why) const;
   void announce(const std::vector<Presence>& present);
