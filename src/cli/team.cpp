@@ -37,7 +37,7 @@ Result<std::unique_ptr<Team>> Team::assemble(std::uint32_t threads, Outcome& out
   if (!calls) {
     // mpirun ends all processes when one fails, and without the library they cannot wait for each
     // other: the first one of each machine speaks, and ends the others before they do.
-    if (!process->first_of_machine) std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (!process->first_of_machine) std::this_thread::sleep_for(std::chrono::seconds(5));
     return calls.error();
   }
   team->calls_ = *calls;
