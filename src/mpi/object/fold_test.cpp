@@ -56,6 +56,19 @@ TEST(fold, numbers_of_128_bits_keep_all_of_them) {
   EXPECT_TRUE(fold(Fold::max, Basic::float_quad, in, inout, 1));
   EXPECT_TRUE(inout[0] == Quad(2) / 3);
 }
+
+TEST(fold, numbers_of_128_bits_lie_at_any_place) {
+  __extension__ using Quad = __float128;
+  const Quad values[] = {Quad(1) / 3, -2};
+  alignas(16) std::array<std::byte, 8 + sizeof values> in{}, inout{};
+  std::memcpy(in.data() + 8, values, sizeof values);
+  std::memcpy(inout.data() + 8, values, sizeof values);
+  Quad result[2];
+  EXPECT_TRUE(fold(Fold::sum, Basic::float_quad, in.data() + 8, inout.data() + 8, 2));
+  std::memcpy(result, inout.data() + 8, sizeof result);
+  EXPECT_TRUE(result[0] == Quad(2) / 3 && result[1] == -4);
+  EXPECT_TRUE(fold(Fold::product, Basic::complex_quad, in.data() + 8, inout.data() + 8, 1));
+}
 #endif
 
 TEST(fold, numbers_with_fractions_have_logical_operations) {
