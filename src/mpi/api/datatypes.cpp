@@ -222,14 +222,14 @@ int MPI_Type_match_size(int kind, int size, MPI_Datatype* type) {
   *type = MPI_DATATYPE_NULL;
   if (is_real && size == 4) *type = MPI_REAL4;
   if (is_real && size == 8) *type = MPI_REAL8;
-  if (is_real && size == sizeof(long double)) *type = MPI_LONG_DOUBLE;
+  if (is_real && size == 16) *type = MPI_REAL16;
   if (is_integer && size == 1) *type = MPI_INTEGER1;
   if (is_integer && size == 2) *type = MPI_INTEGER2;
   if (is_integer && size == 4) *type = MPI_INTEGER4;
   if (is_integer && size == 8) *type = MPI_INTEGER8;
   if (is_complex && size == 8) *type = MPI_COMPLEX8;
   if (is_complex && size == 16) *type = MPI_COMPLEX16;
-  if (is_complex && size == 2 * sizeof(long double)) *type = MPI_C_LONG_DOUBLE_COMPLEX;
+  if (is_complex && size == 32) *type = MPI_COMPLEX32;
   if (*type != MPI_DATATYPE_NULL) return MPI_SUCCESS;
   return Call{"MPI_Type_match_size"}.fail(
       &library().world, MPI_ERR_ARG, fmt::format("no datatype of that class has {} bytes", size));

@@ -258,10 +258,13 @@ contains
   ! Other MPIs take such numbers for long doubles of C.
   subroutine quads()
     real(kind=16) :: mine(2), all_of(2)
+    integer :: matched
     mine = [1.0_16 / 3, real(-rank, 16)]
     call MPI_Allreduce(mine, all_of, 2, MPI_REAL16, MPI_SUM, MPI_COMM_WORLD, ierror)
     call expect('sum', abs(all_of(1) - ranks / 3.0_16) < 1e-30_16 .and. &
       all_of(2) == -ranks * (ranks - 1) / 2)
+    call MPI_Type_match_size(MPI_TYPECLASS_REAL, 16, matched, ierror)
+    call expect('datatype of 16 bytes', matched == MPI_REAL16)
   end subroutine
 
   ! Of Fortran, for errors of a session.

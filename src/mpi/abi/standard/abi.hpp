@@ -49,6 +49,8 @@ struct MPI_Status {
 #undef WEFT_MPI_HANDLE
 #undef WEFT_MPI_CONSTANT
 
+/// This ABI does not have it.
+inline MPI_Datatype const MPI_COMPLEX32 = MPI_DATATYPE_NULL;
 inline MPI_T_pvar_handle const MPI_T_PVAR_ALL_HANDLES = reinterpret_cast<MPI_T_pvar_handle>(1);
 inline int* const MPI_UNWEIGHTED = reinterpret_cast<int*>(10);
 inline int* const MPI_WEIGHTS_EMPTY = reinterpret_cast<int*>(11);
