@@ -5,11 +5,13 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace weft::mpi {
 namespace {
 
 constexpr bool has_x87_extended = std::numeric_limits<long double>::digits == 64;
+static_assert(!has_x87_extended || !std::is_same_v<Quad, long double>);
 constexpr std::uint8_t long_double_bytes = sizeof(long double);
 
 // The numbers of a predefined datatype.
@@ -42,26 +44,15 @@ std::vector<ExternalNumber> numbers_of(MPI_Datatype handle, Basic basic) {
 
 using Bytes = std::array<std::byte, 16>;
 
-// The highest bit of x87's fraction, which is 1 in normal numbers, is not stored in a binary128.
-Bytes quad_of(const Bytes& extended) {
-  std::uint64_t fraction = 0;
-  std::memcpy(&fraction, extended.data(), sizeof fraction);
-  fraction <<= 1;
-  Bytes quad{};
-  std::memcpy(quad.data() + 6, &fraction, sizeof fraction);
-  std::copy_n(extended.begin() + 8, 2, quad.begin() + 14);
-  return quad;
-}
-
-Bytes extended_of(const Bytes& quad) {
-  std::uint64_t fraction = 0;
-  std::memcpy(&fraction, quad.data() + 6, sizeof fraction);
-  const bool is_normal = (quad[15] & std::byte{0x7f}) != std::byte{0} || quad[14] != std::byte{0};
-  fraction = fraction >> 1 | std::uint64_t{is_normal} << 63;
-  Bytes extended{};
-  std::memcpy(extended.data(), &fraction, sizeof fraction);
-  std::copy_n(quad.begin() + 14, 2, extended.begin() + 8);
-  return extended;
+/// Rounds a number to the nearest one of the other kind.
+template <class From, class To>
+Bytes converted(const Bytes& number) {
+  From from;
+  std::memcpy(&from, number.data(), sizeof from);
+  const auto to = static_cast<To>(from);
+  Bytes bytes{};  // x87's have 10 and padding
+  std::memcpy(bytes.data(), &to, std::is_same_v<To, long double> ? 10 : sizeof to);
+  return bytes;
 }
 
 }  // namespace
@@ -126,7 +117,7 @@ void ExternalLayout::to_external(const std::byte* packed, std::byte* to) const {
   for_each([&](const ExternalNumber& number) {
     Bytes bytes{};
     std::memcpy(bytes.data(), packed, number.inside);
-    if (number.is_x87_extended) bytes = quad_of(bytes);
+    if (number.is_x87_extended) bytes = converted<long double, Quad>(bytes);
     std::reverse_copy(bytes.begin(), bytes.begin() + number.outside, to);
     packed += number.inside;
     to += number.outside;
@@ -141,7 +132,7 @@ void ExternalLayout::from_external(std::span<const std::byte> from, std::byte* p
     Bytes bytes;
     bytes.fill(is_negative ? std::byte{0xff} : std::byte{0});
     std::reverse_copy(from.begin(), from.begin() + number.outside, bytes.begin());
-    if (number.is_x87_extended) bytes = extended_of(bytes);
+    if (number.is_x87_extended) bytes = converted<Quad, long double>(bytes);
     std::memcpy(packed, bytes.data(), number.inside);
     packed += number.inside;
     from = from.subspan(number.outside);

@@ -66,8 +66,7 @@ int check(const Call& call, const FileObject& file, const Access& access, const 
     return file.fail(call, MPI_ERR_ARG, fmt::format("the view has no place for {} bytes", bytes));
   }
   if (file.view.is_external() && !ExternalLayout(call, access.type, 1).keeps_sizes()) {
-    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
-                     "external32 has fewer bytes for MPI_LONG, MPI_UNSIGNED_LONG and MPI_WCHAR");
+    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP, std::string(ExternalLayout::shorter));
   }
   if (bytes % file.view.element_bytes != 0) {
     return file.fail(call, MPI_ERR_ARG,

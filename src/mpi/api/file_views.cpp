@@ -91,9 +91,7 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
                      fmt::format("'{}' is no representation; use native or external32", name));
   }
   if (name == FileView::external && !ExternalLayout(call, tile, 1).keeps_sizes()) {
-    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
-                     "external32 has fewer bytes for MPI_LONG, MPI_UNSIGNED_LONG and MPI_WCHAR; "
-                     "use a view of MPI_INT or MPI_LONG_LONG");
+    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP, std::string(ExternalLayout::shorter));
   }
   if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
     const std::int64_t now = get_shared(file);
@@ -189,6 +187,11 @@ int MPI_File_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* e
 int MPI_File_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
   const FileCall call("MPI_File_get_type_extent", handle);
   if (!call) return call.error;
+  int error = MPI_SUCCESS;
+  if (call.type(type, error) == nullptr) return error;
+  if (call->view.is_external() && !ExternalLayout(call, type, 1).keeps_sizes()) {
+    return call.fail(MPI_ERR_UNSUPPORTED_DATAREP, std::string(ExternalLayout::shorter));
+  }
   MPI_Aint lower = 0;
   return MPI_Type_get_extent(type, &lower, extent);
 }

@@ -2,6 +2,8 @@
 // Pack and unpack in external32.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -19,16 +21,21 @@ struct External {
   std::uint64_t bytes = 0;  ///< of all, in external32
 
   External(const char* function, const char* representation, std::int64_t count,
-           MPI_Datatype handle)
+           MPI_Datatype handle, const void* place)
       : call{function} {
+    if ((error = call.check_results(representation, place)) != MPI_SUCCESS) return;
     if (std::string_view(representation) != "external32") {
       refuse(MPI_ERR_ARG, fmt::format("'{}' is no representation; use external32", representation));
       return;
     }
     type = call.type(handle, error);
     if (type == nullptr) return;
-    if (count < 0) {
-      refuse(MPI_ERR_COUNT, fmt::format("the count is {}", count));
+    // No number has more bytes in external32 than in memory.
+    const auto most =
+        std::numeric_limits<std::int64_t>::max() / std::max<std::uint64_t>(type->size(), 1);
+    if (count < 0 || static_cast<std::uint64_t>(count) > most) {
+      refuse(MPI_ERR_COUNT,
+             fmt::format("the count is {}, of a datatype of {} bytes", count, type->size()));
       return;
     }
     layout.emplace(call, handle, static_cast<std::uint64_t>(count));
@@ -52,7 +59,7 @@ template <class Number>
 int pack_external(const char* function, const char* representation, const void* from,
                   std::int64_t count, MPI_Datatype type, void* packed, Number room,
                   Number* position) {
-  External e(function, representation, count, type);
+  External e(function, representation, count, type, position);
   if (e.error != MPI_SUCCESS || !e.fits(room, *position)) return e.error;
   std::vector<std::byte> elements(e.layout->inside());
   e.type->pack(from, static_cast<std::uint64_t>(count), elements.data());
@@ -65,7 +72,7 @@ template <class Number>
 int unpack_external(const char* function, const char* representation, const void* packed,
                     Number room, Number* position, void* into, std::int64_t count,
                     MPI_Datatype type) {
-  External e(function, representation, count, type);
+  External e(function, representation, count, type, position);
   if (e.error != MPI_SUCCESS || !e.fits(room, *position)) return e.error;
   std::vector<std::byte> elements(e.layout->inside());
   e.layout->from_external({static_cast<const std::byte*>(packed) + *position, e.bytes},
@@ -78,7 +85,7 @@ int unpack_external(const char* function, const char* representation, const void
 template <class Number>
 int pack_external_size(const char* function, const char* representation, std::int64_t count,
                        MPI_Datatype type, Number* bytes) {
-  const External e(function, representation, count, type);
+  const External e(function, representation, count, type, bytes);
   if (e.error == MPI_SUCCESS) *bytes = static_cast<Number>(e.bytes);
   return e.error;
 }

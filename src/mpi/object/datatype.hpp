@@ -44,6 +44,14 @@ enum class Basic : std::uint8_t {
   pair_float_float,
   pair_double_double,
 };
+/// A number of `float_quad`.
+#ifdef __SIZEOF_FLOAT128__
+__extension__ using Quad = __float128;
+#else
+using Quad = long double;
+#endif
+static_assert(sizeof(Quad) == 16);
+
 /// Sizes of one value.
 struct BasicShape {
   std::uint64_t bytes;        ///< in memory with its padding; 1 for `none`

@@ -10,13 +10,6 @@
 namespace weft::mpi {
 namespace {
 
-#ifdef __SIZEOF_FLOAT128__
-__extension__ using Quad = __float128;
-#else
-using Quad = long double;
-#endif
-static_assert(sizeof(Quad) == 16);
-
 template <class T>
 constexpr bool is_quad = std::is_same_v<T, Quad> || std::is_same_v<T, std::complex<Quad>>;
 

@@ -42,9 +42,7 @@ TEST(fold, pairs_with_a_gap_in_memory_travel_without_it) {
   EXPECT_FALSE(fold(Fold::sum, Basic::pair_double_int, in.data(), inout.data(), 2));
 }
 
-#ifdef __SIZEOF_FLOAT128__
 TEST(fold, numbers_of_128_bits_keep_all_of_them) {
-  __extension__ using Quad = __float128;
   const Quad in[] = {Quad(1) / 3, -2};
   Quad inout[] = {Quad(1) / 3, 5};
   EXPECT_TRUE(fold(Fold::sum, Basic::float_quad, in, inout, 2));
@@ -58,7 +56,6 @@ TEST(fold, numbers_of_128_bits_keep_all_of_them) {
 }
 
 TEST(fold, numbers_of_128_bits_lie_at_any_place) {
-  __extension__ using Quad = __float128;
   const Quad values[] = {Quad(1) / 3, -2};
   alignas(16) std::array<std::byte, 8 + sizeof values> in{}, inout{};
   std::memcpy(in.data() + 8, values, sizeof values);
@@ -69,7 +66,6 @@ TEST(fold, numbers_of_128_bits_lie_at_any_place) {
   EXPECT_TRUE(result[0] == Quad(2) / 3 && result[1] == -4);
   EXPECT_TRUE(fold(Fold::product, Basic::complex_quad, in.data() + 8, inout.data() + 8, 1));
 }
-#endif
 
 TEST(fold, numbers_with_fractions_have_logical_operations) {
   const std::array<float, 2> in{0.5F, 0};

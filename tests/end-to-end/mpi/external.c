@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // external32: packed numbers, byte for byte, and a view of a file whose numbers are in it.
 //   external FILE
+#include <float.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,51 @@ static void numbers(void) {
   MPI_Pack_external("external32", long_doubles, 4, MPI_LONG_DOUBLE, external, 64, &end);
   MPI_Unpack_external("external32", external, 64, &from, back, 4, MPI_LONG_DOUBLE);
   expect(back[1] == long_doubles[1] && back[3] == long_doubles[3], "long doubles come back");
+  // The number below 1 of 113 bits, and one that is none, in the lowest bit.
+  static const char below[] =
+      "\x3f\xfe\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+      "\x7f\xff\0\0\0\0\0\0\0\0\0\0\0\0\0\1";
+  from = 0;
+  MPI_Unpack_external("external32", below, 32, &from, back, 2, MPI_LONG_DOUBLE);
+  expect(back[0] > 1 - 1e-19L && back[1] != back[1], "numbers between long doubles");
+  expect(sizeof(long double) < 16 || LDBL_MANT_DIG != 64 || back[0] == 1, "rounded");
+}
+
+static void refused(const char* what, int code, int wanted) {
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(code, &error_class);
+  expect(error_class == wanted, what);
+}
+
+/* Places that are null, and more bytes than MPI's numbers count. */
+static void wrong(void) {
+  const MPI_Count many = (MPI_Count)1 << 61;
+  const char* const form = "external32";
+  double value = 1;
+  char place[64];
+  MPI_Count bytes = 0;
+  MPI_Aint at = 0;
+  MPI_Datatype inner, outer;
+  MPI_Type_contiguous(1 << 30, MPI_DOUBLE, &inner);
+  MPI_Type_contiguous(1 << 28, inner, &outer);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  refused("many packed", MPI_Pack_external_c(form, &value, many, MPI_DOUBLE, place, 64, &bytes),
+          MPI_ERR_COUNT);
+  refused("many unpacked", MPI_Unpack_external_c(form, place, 64, &bytes, &value, many, MPI_DOUBLE),
+          MPI_ERR_COUNT);
+  refused("size of many", MPI_Pack_external_size_c(form, 2 * many, MPI_DOUBLE, &bytes),
+          MPI_ERR_COUNT);
+  refused("size of large ones", MPI_Pack_external_size(form, 4, outer, &at), MPI_ERR_COUNT);
+  refused("no position", MPI_Pack_external(form, &value, 1, MPI_INT, place, 64, NULL), MPI_ERR_ARG);
+  refused("no form", MPI_Pack_external(NULL, &value, 1, MPI_INT, place, 64, &at), MPI_ERR_ARG);
+  refused("no position to unpack", MPI_Unpack_external(form, place, 64, NULL, &value, 1, MPI_INT),
+          MPI_ERR_ARG);
+  refused("no form to unpack", MPI_Unpack_external(NULL, place, 64, &at, &value, 1, MPI_INT),
+          MPI_ERR_ARG);
+  refused("no place for a size", MPI_Pack_external_size(form, 1, MPI_INT, NULL), MPI_ERR_ARG);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&inner);
+  MPI_Type_free(&outer);
 }
 
 /* A struct of several kinds, whose parts the program has freed. */
@@ -134,6 +180,10 @@ static void file(const char* path, int is_collective) {
   // A long has fewer bytes there.
   expect(MPI_File_set_view(file, 0, MPI_LONG, MPI_LONG, "external32", MPI_INFO_NULL) != MPI_SUCCESS,
          "a view of longs");
+  MPI_Aint extent = 0;
+  MPI_File_get_type_extent(file, MPI_DOUBLE, &extent);
+  expect(extent == 8 && MPI_File_get_type_extent(file, MPI_LONG, &extent) != MPI_SUCCESS,
+         "extents in the file");
   MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
   MPI_File_read_at(file, 0, bytes, 8, MPI_BYTE, MPI_STATUS_IGNORE);
   expect(memcmp(bytes, "\x3f\xf0\0\0\0\0\0\0", 8) == 0, "the file's bytes");
@@ -148,6 +198,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   numbers();
+  wrong();
   structs();
   file(argv[1], 0);
   file(argv[1], 1);
