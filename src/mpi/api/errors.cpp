@@ -51,12 +51,12 @@ int fail_unadded(const Call& call, int error) {
 }
 
 int get_handler(const CommunicatorCall& call, MPI_Errhandler* handler) {
-  if (call) *handler = handler_handle(call->handler, call->returns_errors);
+  if (call) *handler = handler_handle(call->handler, call->predefined);
   return call.error;
 }
 
 int set_handler(const CommunicatorCall& call, MPI_Errhandler handler) {
-  return call ? set_handler(call, *call, handler) : call.error;
+  return call ? set_handler(call, *call, handler, &ErrorHandler::communicator) : call.error;
 }
 
 }  // namespace
@@ -100,11 +100,12 @@ std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler hand
 }
 
 MPI_Errhandler keep_handler(ErrorHandler handler) {
-  return handler_handle(std::make_shared<ErrorHandler>(handler), false);
+  return handler_handle(std::make_shared<ErrorHandler>(handler), MPI_ERRHANDLER_NULL);
 }
 
-MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors) {
-  if (handler == nullptr) return returns_errors ? MPI_ERRORS_RETURN : MPI_ERRORS_ARE_FATAL;
+MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler,
+                              MPI_Errhandler predefined) {
+  if (handler == nullptr) return predefined;
   if (handler->references++ == 0) {
     handler->number =
         library().handlers.add(std::make_unique<std::shared_ptr<ErrorHandler>>(handler));

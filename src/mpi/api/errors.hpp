@@ -17,21 +17,27 @@ int remove_error_string(const char* function, int error);
 /// with `error` set.
 std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler handle, int& error);
 /// Returns the handle of a communicator's, window's or file's error handler, which stays valid
-/// until the program has freed it as often as it got it. When `handler` is null, returns a
-/// predefined one: MPI_ERRORS_RETURN if `returns_errors`, else MPI_ERRORS_ARE_FATAL.
-MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler, bool returns_errors);
+/// until the program has freed it as often as it got it. When `handler` is null, returns the
+/// predefined one.
+MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler,
+                              MPI_Errhandler predefined);
 /// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
 MPI_Errhandler keep_handler(ErrorHandler handler);
 
 /// Attaches the error handler to a communicator, file or session. Returns MPI_SUCCESS, or the error
-/// of a handle that names no error handler.
-template <class Object>
-int set_handler(const Call& call, Object& object, MPI_Errhandler handler) {
+/// of a handle that names no error handler, or one made for another `kind` of objects.
+template <class Object, class Function>
+int set_handler(const Call& call, Object& object, MPI_Errhandler handler,
+                Function* ErrorHandler::*kind) {
   int error = MPI_SUCCESS;
   auto found = find_handler(call, handler, error);
   if (error != MPI_SUCCESS) return error;
+  if (found != nullptr && (*found).*kind == nullptr) {
+    return call.fail(&library().world, MPI_ERR_ARG,
+                     "the error handler was made for another kind of objects");
+  }
   object.handler = std::move(found);
-  object.returns_errors = handler == MPI_ERRORS_RETURN;
+  if (object.handler == nullptr) object.predefined = handler;
   return MPI_SUCCESS;
 }
 

@@ -137,7 +137,7 @@ int FileObject::fail(const Call& call, int error, const std::string& what) const
     call.is_forgiven = code == MPI_SUCCESS;
     return call.is_forgiven ? error : code;  // nothing wrong goes on
   }
-  return returns_errors ? error : call.fail(nullptr, error, what);
+  return predefined == MPI_ERRORS_RETURN ? error : call.fail(nullptr, error, what);
 }
 
 int FileObject::fail_errno(const Call& call, const std::string& what) const {
@@ -207,7 +207,7 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   file->path = path;
   file->mode = mode;
   file->handler = no_file().handler;
-  file->returns_errors = no_file().returns_errors;
+  file->predefined = no_file().predefined;
   file->info = copy_info(call, info, error);
   if (error == MPI_SUCCESS) error = MPI_Comm_dup(comm, &file->comm);
   if (error != MPI_SUCCESS) return error;
@@ -332,12 +332,12 @@ int MPI_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errha
 
 int MPI_File_set_errhandler(MPI_File handle, MPI_Errhandler handler) {
   const HandlerCall call("MPI_File_set_errhandler", handle);
-  return call ? set_handler(call, *call, handler) : call.error;
+  return call ? set_handler(call, *call, handler, &ErrorHandler::file) : call.error;
 }
 
 int MPI_File_get_errhandler(MPI_File handle, MPI_Errhandler* handler) {
   const HandlerCall call("MPI_File_get_errhandler", handle);
-  if (call) *handler = handler_handle(call->handler, call->returns_errors);
+  if (call) *handler = handler_handle(call->handler, call->predefined);
   return call.error;
 }
 

@@ -43,11 +43,11 @@ struct FileObject {
   FileView view;
   std::int64_t position = 0;  ///< this process's, in elements of the view
   bool is_atomic = false;
-  MPI_Info info = MPI_INFO_NULL;  ///< this file's own
-  FileHints hints;                ///< of it, as all processes agreed on them
-  std::optional<Status> begun;    ///< of a split collective access
-  std::shared_ptr<ErrorHandler> handler;
-  bool returns_errors = true;
+  MPI_Info info = MPI_INFO_NULL;          ///< this file's own
+  FileHints hints;                        ///< of it, as all processes agreed on them
+  std::optional<Status> begun;            ///< of a split collective access
+  std::shared_ptr<ErrorHandler> handler;  ///< null: `predefined`
+  MPI_Errhandler predefined = MPI_ERRORS_RETURN;
   SharedPointer shared;            ///< the content of a small file beside the file
   std::uint64_t shared_moves = 0;  ///< by this process, where it may have other lives
 

@@ -93,7 +93,7 @@ int Call::fail(const Communicator* communicator, int error, const std::string& w
     is_forgiven = code == MPI_SUCCESS;
     return is_forgiven ? error : code;  // which the handler may change
   }
-  if (communicator != nullptr && communicator->returns_errors) return error;
+  if (communicator != nullptr && communicator->predefined == MPI_ERRORS_RETURN) return error;
   const Library& mpi = library();
   const std::string rank =
       mpi.is_initialized ? fmt::format("rank {}: ", mpi.world.group.rank) : std::string();
@@ -127,7 +127,7 @@ Communicator* Call::find_communicator(MPI_Comm handle, int& error) const {
 MPI_Comm add_communicator(const Communicator& parent, Group group) {
   auto made = std::make_unique<Communicator>();
   made->group = std::move(group);
-  made->returns_errors = parent.returns_errors;
+  made->predefined = parent.predefined;
   made->handler = parent.handler;
   library().transfer->open(made->group);
   Communicator& kept = *made;

@@ -44,8 +44,8 @@ struct CollectiveFlows {
 struct Communicator {
   Group group;
   std::uint64_t children = 0;
-  bool returns_errors = false;
-  std::shared_ptr<ErrorHandler> handler;  ///< null: a predefined one, as `returns_errors` says
+  std::shared_ptr<ErrorHandler> handler;  ///< null: `predefined`
+  MPI_Errhandler predefined = MPI_ERRORS_ARE_FATAL;
   MPI_Comm handle = MPI_COMM_NULL;
   /// In an intercommunicator: the communicator of this process's group; `group` is the remote
   /// group.

@@ -21,14 +21,14 @@ constexpr std::array<std::string_view, 2> process_sets{"mpi://WORLD", "mpi://SEL
 
 struct Session {
   MPI_Session handle = MPI_SESSION_NULL;
-  std::shared_ptr<ErrorHandler> handler;  ///< null: a predefined one
-  bool returns_errors = false;            ///< if `handler` is null
+  std::shared_ptr<ErrorHandler> handler;  ///< null: `predefined`
+  MPI_Errhandler predefined = MPI_ERRORS_ARE_FATAL;
 
   int fail(const Call& call, int error, const std::string& what) const {
     if (handler == nullptr || handler->session == nullptr) {
-      Communicator predefined;
-      predefined.returns_errors = returns_errors;
-      return call.fail(&predefined, error, what);
+      Communicator with_same;
+      with_same.predefined = predefined;
+      return call.fail(&with_same, error, what);
     }
     MPI_Session own = handle;
     int code = error;
@@ -92,7 +92,9 @@ int wanted_level(const Call& call, MPI_Info handle) {
 const Members* group_with_handler(const Call& call, MPI_Group handle, MPI_Errhandler handler,
                                   Communicator& parent, int& error) {
   (void)call.transfer();
-  if (handler != MPI_ERRHANDLER_NULL) error = set_handler(call, parent, handler);
+  if (handler != MPI_ERRHANDLER_NULL) {
+    error = set_handler(call, parent, handler, &ErrorHandler::communicator);
+  }
   if (error != MPI_SUCCESS) return nullptr;
   const Members* const found = group_of(handle);
   if (found == nullptr) error = call.fail(&parent, MPI_ERR_GROUP, no_group);
@@ -129,7 +131,7 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session
   int error = call.check_results(session);
   // Programs that pass none want the default.
   if (error == MPI_SUCCESS && handler != MPI_ERRHANDLER_NULL) {
-    error = set_handler(call, *made, handler);
+    error = set_handler(call, *made, handler, &ErrorHandler::session);
   }
   if (error != MPI_SUCCESS) {
     end_session();
@@ -150,14 +152,14 @@ int MPI_Session_create_errhandler(MPI_Session_errhandler_function* function,
 
 int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler handler) {
   const SessionCall call("MPI_Session_set_errhandler", session);
-  return call ? set_handler(call, *call, handler) : call.error;
+  return call ? set_handler(call, *call, handler, &ErrorHandler::session) : call.error;
 }
 
 int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* handler) {
   const SessionCall call("MPI_Session_get_errhandler", session);
   if (!call) return call.error;
   if (const int error = call.check_results(handler)) return error;
-  *handler = handler_handle(call->handler, call->returns_errors);
+  *handler = handler_handle(call->handler, call->predefined);
   return MPI_SUCCESS;
 }
 
@@ -169,6 +171,7 @@ int MPI_Session_call_errhandler(MPI_Session session, int code) {
 }
 
 int MPI_Session_finalize(MPI_Session* session) {
+  if (const int error = Call{"MPI_Session_finalize"}.check_results(session)) return error;
   const SessionCall call("MPI_Session_finalize", *session);
   if (!call) return call.error;
   (void)sessions().remove(number_of(*session));
@@ -180,6 +183,7 @@ int MPI_Session_finalize(MPI_Session* session) {
 int MPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* count) {
   const SessionCall call("MPI_Session_get_num_psets", session);
   if (!call) return call.error;
+  if (const int error = call.check_results(count)) return error;
   *count = static_cast<int>(process_sets.size());
   return MPI_SUCCESS;
 }
@@ -187,6 +191,7 @@ int MPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* count) {
 int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, char* name) {
   const SessionCall call("MPI_Session_get_nth_pset", session);
   if (!call) return call.error;
+  if (const int error = call.check_results(length)) return error;
   const auto i = static_cast<std::size_t>(n);
   if (n < 0 || i >= process_sets.size()) {
     return call.fail(MPI_ERR_ARG,
@@ -197,6 +202,7 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, 
   const std::string_view full = process_sets[i];
   *length = static_cast<int>(full.size()) + 1;
   if (room <= 0) return MPI_SUCCESS;
+  if (const int error = call.check_results(name)) return error;
   const std::size_t fits = std::min(full.size(), static_cast<std::size_t>(room) - 1);
   std::memcpy(name, full.data(), fits);
   name[fits] = '\0';
@@ -206,6 +212,7 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, 
 int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* info) {
   const SessionCall call("MPI_Session_get_pset_info", session);
   if (!call) return call.error;
+  if (const int error = call.check_results(name, info)) return error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
   const std::size_t size = set == 0 ? library().world.group.size() : 1;
@@ -216,6 +223,7 @@ int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* i
 int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
   const SessionCall call("MPI_Session_get_info", session);
   if (!call) return call.error;
+  if (const int error = call.check_results(info)) return error;
   // Of the process, which may have had it before this session, and never loses it.
   const bool is_multiple = Held::has_threads();
   *info = keep_info({.entries = {{"thread_level",
@@ -226,6 +234,7 @@ int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
 int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group* group) {
   const SessionCall call("MPI_Group_from_session_pset", session);
   if (!call) return call.error;
+  if (const int error = call.check_results(name, group)) return error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
   *group = keep_group(set == 0 ? library().world.group.members : library().self.group.members);
@@ -235,7 +244,8 @@ int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group
 int MPI_Comm_create_from_group(MPI_Group handle, const char* text, MPI_Info, MPI_Errhandler handler,
                                MPI_Comm* made) {
   const Call call{"MPI_Comm_create_from_group"};
-  int error = MPI_SUCCESS;
+  int error = call.check_results(text, made);
+  if (error != MPI_SUCCESS) return error;
   Communicator parent;
   const Members* const members = group_with_handler(call, handle, handler, parent, error);
   if (members == nullptr) return error;

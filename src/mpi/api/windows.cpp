@@ -331,6 +331,7 @@ int MPI_Win_detach(MPI_Win window, const void*) {
 }
 
 int MPI_Win_free(MPI_Win* handle) {
+  if (const int error = Call{"MPI_Win_free"}.check_results(handle)) return error;
   const WindowCall call("MPI_Win_free", *handle);
   if (!call) return call.error;
   const Epochs& epochs = call->epochs;
@@ -360,8 +361,10 @@ int MPI_Win_get_group(MPI_Win handle, MPI_Group* group) {
 
 int MPI_Win_set_name(MPI_Win handle, const char* name) {
   const WindowCall call("MPI_Win_set_name", handle);
-  if (call) call->name = name;
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_results(name)) return error;
+  call->name = name;
+  return MPI_SUCCESS;
 }
 
 int MPI_Win_get_name(MPI_Win handle, char* name, int* length) {
@@ -394,14 +397,14 @@ int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhand
 
 int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {
   const WindowCall call("MPI_Win_set_errhandler", handle);
-  return call ? set_handler(call, call->communicator, handler) : call.error;
+  return call ? set_handler(call, call->communicator, handler, &ErrorHandler::window) : call.error;
 }
 
 int MPI_Win_get_errhandler(MPI_Win handle, MPI_Errhandler* handler) {
   const WindowCall call("MPI_Win_get_errhandler", handle);
   if (!call) return call.error;
   if (const int error = call.check_results(handler)) return error;
-  *handler = handler_handle(call->communicator.handler, call->communicator.returns_errors);
+  *handler = handler_handle(call->communicator.handler, call->communicator.predefined);
   return MPI_SUCCESS;
 }
 
@@ -422,6 +425,7 @@ int MPI_Win_create_keyval(MPI_Win_copy_attr_function* copies, MPI_Win_delete_att
 
 int MPI_Win_free_keyval(int* key) {
   const Call call{"MPI_Win_free_keyval"};
+  if (const int error = call.check_results(key)) return error;
   if (!window_keys().free(*key)) {
     return call.fail(&library().world, MPI_ERR_KEYVAL,
                      fmt::format("{} is no key that is open", *key));

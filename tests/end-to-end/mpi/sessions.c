@@ -170,6 +170,51 @@ static void handle_session(MPI_Session* session, int* error, ...) {
   ++session_calls;
 }
 
+static void handle_file(MPI_File* file, int* error, ...) {}
+
+/* Null places, and handlers of other objects' errors. */
+static void wrong_arguments(MPI_Session session, int rank) {
+  MPI_Errhandler of_communicators, of_files, found;
+  MPI_Win window;
+  MPI_Group group;
+  MPI_Info info;
+  MPI_Comm made;
+  int wrong = 0;
+  MPI_Group_from_session_pset(session, "mpi://SELF", &group);
+  MPI_Comm_create_from_group(group, "", MPI_INFO_NULL, MPI_ERRORS_ABORT, &made);
+  MPI_Comm_get_errhandler(made, &found);
+  MPI_Comm_create_errhandler(handle, &of_communicators);
+  MPI_File_create_errhandler(handle_file, &of_files);
+  MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, made, &window);
+  // Errors of no object are those of the world.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  const int codes[] = {MPI_Session_finalize(NULL),
+                       MPI_Session_get_num_psets(session, MPI_INFO_NULL, NULL),
+                       MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 0, NULL, NULL),
+                       MPI_Session_get_pset_info(session, NULL, &info),
+                       MPI_Session_get_info(session, NULL),
+                       MPI_Group_from_session_pset(session, NULL, &group),
+                       MPI_Group_from_session_pset(session, "mpi://SELF", NULL),
+                       MPI_Win_free(NULL),
+                       MPI_Win_free_keyval(NULL),
+                       MPI_Win_set_name(window, NULL),
+                       MPI_Session_set_errhandler(session, of_communicators),
+                       MPI_Win_set_errhandler(window, of_communicators),
+                       MPI_File_set_errhandler(MPI_FILE_NULL, of_communicators),
+                       MPI_Comm_set_errhandler(made, of_files)};
+  for (unsigned i = 0; i < sizeof codes / sizeof *codes; ++i) {
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(codes[i], &error_class);
+    wrong += error_class == MPI_ERR_ARG;
+  }
+  MPI_Win_free(&window);
+  MPI_Comm_free(&made);
+  MPI_Group_free(&group);
+  MPI_Errhandler_free(&of_communicators);
+  MPI_Errhandler_free(&of_files);
+  if (rank == 0) printf("%d wrong, %d\n", wrong, found == MPI_ERRORS_ABORT);
+}
+
 /* Errors of a session's calls go to its own error handler: the program's, none, MPI's. */
 static void wrong_sessions(void) {
   MPI_Session session;
@@ -192,6 +237,7 @@ static void wrong_sessions(void) {
   MPI_Session_set_errhandler(session, MPI_ERRORS_RETURN);
   failed += MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 17, &length, NULL) != 0;
   MPI_Session_get_errhandler(session, &got);
+  wrong_arguments(session, rank);
   if (rank == 0) {
     printf("%d errors of sessions, %d calls: %d %d %d %d\n", failed, session_calls, is_first,
            is_second, is_same, got == MPI_ERRORS_RETURN);
