@@ -51,8 +51,7 @@ int fail_unadded(const Call& call, int error) {
 }
 
 int get_handler(const CommunicatorCall& call, MPI_Errhandler* handler) {
-  if (call) *handler = handler_handle(call->handler, call->predefined);
-  return call.error;
+  return call ? get_handler(call, *call, handler) : call.error;
 }
 
 int set_handler(const CommunicatorCall& call, MPI_Errhandler handler) {

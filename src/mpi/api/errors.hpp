@@ -41,4 +41,12 @@ int set_handler(const Call& call, Object& object, MPI_Errhandler handler,
   return MPI_SUCCESS;
 }
 
+/// Stores the handle of the object's error handler at `place`, which may not be null.
+template <class Object>
+int get_handler(const Call& call, const Object& object, MPI_Errhandler* place) {
+  if (const int error = call.check_results(place)) return error;
+  *place = handler_handle(object.handler, object.predefined);
+  return MPI_SUCCESS;
+}
+
 }  // namespace weft::mpi

@@ -337,8 +337,7 @@ int MPI_File_set_errhandler(MPI_File handle, MPI_Errhandler handler) {
 
 int MPI_File_get_errhandler(MPI_File handle, MPI_Errhandler* handler) {
   const HandlerCall call("MPI_File_get_errhandler", handle);
-  if (call) *handler = handler_handle(call->handler, call->predefined);
-  return call.error;
+  return call ? get_handler(call, *call, handler) : call.error;
 }
 
 int MPI_File_call_errhandler(MPI_File handle, int code) {

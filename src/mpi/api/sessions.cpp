@@ -157,10 +157,7 @@ int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler handler) {
 
 int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* handler) {
   const SessionCall call("MPI_Session_get_errhandler", session);
-  if (!call) return call.error;
-  if (const int error = call.check_results(handler)) return error;
-  *handler = handler_handle(call->handler, call->predefined);
-  return MPI_SUCCESS;
+  return call ? get_handler(call, *call, handler) : call.error;
 }
 
 int MPI_Session_call_errhandler(MPI_Session session, int code) {

@@ -402,10 +402,7 @@ int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {
 
 int MPI_Win_get_errhandler(MPI_Win handle, MPI_Errhandler* handler) {
   const WindowCall call("MPI_Win_get_errhandler", handle);
-  if (!call) return call.error;
-  if (const int error = call.check_results(handler)) return error;
-  *handler = handler_handle(call->communicator.handler, call->communicator.predefined);
-  return MPI_SUCCESS;
+  return call ? get_handler(call, call->communicator, handler) : call.error;
 }
 
 int MPI_Win_call_errhandler(MPI_Win handle, int code) {
