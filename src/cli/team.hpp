@@ -29,7 +29,8 @@ class Team {
     later,  ///< `start` is called when this process has no more children to make
   };
   /// `threads`: as --parts has it; 0: not given. Makes all processes but the first silent. Errors:
-  /// the library that processes need is missing; --parts among several processes.
+  /// the library that processes need is missing, which all but the first process of a machine
+  /// return after 5 s; --parts among several processes, which the first one has then reported.
   static Result<std::unique_ptr<Team>> assemble(std::uint32_t threads, Outcome& outcome,
                                                 Start start = Start::now);
   Team(const Team&) = delete;
