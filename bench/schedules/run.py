@@ -8,10 +8,14 @@
 
 Each cell runs every schedule on one fabric, with one number of nodes and one size of contributions.
 The quiet cells are promises: goodput of grant at least 95 % of the best schedule's, and where links
-decide a median spread of at most 1.5 floors. Links decide where the best schedule fills 85 % of
-them, and where the floor is longer than a message's way: below that, nodes that know of each other
-only by messages cannot be in step, and the spread is not worth a judgement. The exit code is 1 when
-a promise is broken. Cells with disturbances are shown as they are.
+decide a median spread of at most 1.5 floors. Links decide where three things hold:
+ - the best schedule fills 85 % of them;
+ - the floor is longer than a message's way. Nodes know of each other only by messages, so they
+   cannot be in step more closely than that;
+ - grant's processes use less than 85 % of this machine's processors. Otherwise the order in which
+   nodes get a processor decides. Each real cell with links has a simulated one with the same links,
+   where every node has a processor of its own and the promise holds as well.
+The exit code is 1 when a promise is broken. Cells with disturbances are shown as they are.
 
 Leaves DIR/matrix.json and DIR/matrix.html, one page without other files. Simulated cells are
 deterministic. The others are medians of --rounds rounds, each of which runs every schedule once,
@@ -25,13 +29,16 @@ of them.
 import argparse
 import itertools
 import json
+import os
 import pathlib
 import re
+import resource
 import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from page import page
 
@@ -40,16 +47,20 @@ KIB = 1024
 SIZES = {"1KiB": KIB, "4KiB": 4 * KIB, "16KiB": 16 * KIB, "64KiB": 64 * KIB, "256KiB": 256 * KIB,
          "1MiB": 1024 * KIB}
 SHAPES = ("1x1", "2x2", "8x8")
-SIMULATED_RATE = 5e9  # bytes/s, 40Gbit
-SHAPED_RATE = 25e6    # 200Mbit
+# Of places with links: bytes/s, and us from node to node. The way leads over the two links of a
+# simulated star, or over one shaped link.
+LINKS = {"sim-1us": (5e9, 2), "sim-25us": (5e9, 50), "sim-200Mbit-20us": (25e6, 20),
+         "sim-200Mbit-5ms": (25e6, 5000), "link-20us": (25e6, 20), "link-5ms": (25e6, 5000)}
+PLACES = (*LINKS, "shm", "tcp")
 SHARE = 0.95          # of the best schedule's goodput
 FLOORS = 1.5
 ROUNDS_OF_LINKS = 30
 WAYS = 400
 LINKS_DECIDE = 0.85   # of the links' capacity
+NODES_DECIDE = 0.85   # of the processors' time
 SCENARIO = """[network]
 topology = "star:{nodes}"
-host-link = {{rate = "40Gbit", latency = "{latency}"}}
+host-link = {{rate = "{megabits}Mbit", latency = "{latency_ns}ns"}}
 buffer = "1MiB"
 
 [fabric]
@@ -84,10 +95,7 @@ class Cell:
         self.inputs, self.computes = map(int, shape.split("x"))
         self.name = f"{place}/{disturbance or shape}/{size}"
         self.simulated = place.startswith("sim-")
-        self.rate = (SIMULATED_RATE if self.simulated else
-                     SHAPED_RATE if place.startswith("link-") else None)
-        # From node to node: over two links of the star, over one shaped link.
-        self.way_us = {"sim-1us": 2, "sim-25us": 50, "link-20us": 20, "link-5ms": 5000}.get(place)
+        self.rate, self.way_us = LINKS.get(place, (None, None))
 
     def least_seconds(self):
         """Enough rounds that the first and the last one, which are never full, weigh little, and
@@ -112,8 +120,10 @@ class Cell:
             return options + place + ["--duration", f"{max(seconds, self.least_seconds()):g}s"]
         scenario = scratch / f"{self.place}-{self.shape}.toml"
         scenario.write_text(SCENARIO.format(nodes=self.inputs + self.computes,
-                                            latency=self.place.removeprefix("sim-")))
-        length = ("60ms" if self.disturbance else
+                                            megabits=int(self.rate * 8 / 1e6),
+                                            latency_ns=self.way_us * 1000 // 2))
+        length = (f"{max(2, self.least_seconds()):g}s" if self.rate < 1e9 else
+                  "60ms" if self.disturbance else
                   "30ms" if size < 256 * KIB else "120ms")
         extra = DISTURBED[self.disturbance][1] if self.disturbance else []
         return options + ["--fabric", f"sim:{scenario}", "--duration", length] + extra
@@ -121,8 +131,7 @@ class Cell:
 
 def all_cells(quick):
     sizes = ("1KiB", "16KiB", "64KiB", "1MiB") if quick else tuple(SIZES)
-    places = ("sim-1us", "sim-25us") if quick else ("sim-1us", "sim-25us", "shm", "tcp",
-                                                    "link-20us", "link-5ms")
+    places = ("sim-1us", "sim-25us") if quick else PLACES
     cells = [Cell(*c) for c in itertools.product(places, SHAPES, sizes)]
     return cells + [Cell("sim-1us", shape, "64KiB", name)
                     for name, (shape, _) in DISTURBED.items()]
@@ -132,14 +141,18 @@ def run(weft, cell, schedule, options):
     command = [weft, "stream", "compare", "--schedules", schedule, "--json", *options]
     if schedule == "dfs":
         command += ["--timeslices-per-interval", str(16 * cell.computes)]
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    after, took = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - began
+    processor_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     try:
         record = json.loads(done.stdout)["runs"][0]
     except (ValueError, KeyError, IndexError):
         print(f"{cell.name}: {shlex.join(command)}: {done.stderr.strip()}", file=sys.stderr)
         return None
     spread = record["spread_us"]["median"] if record["spread_us"] else None
-    return {"goodput": record["goodput_bytes_per_s"], "spread_us": spread}
+    return {"goodput": record["goodput_bytes_per_s"], "spread_us": spread,
+            "of_processors": processor_s / took / len(os.sched_getaffinity(0))}
 
 
 def median(values):
@@ -175,6 +188,7 @@ def medians(rounds):
             goodputs = [r["goodput"] for r in there]
             runs[schedule] = {"goodput": median(goodputs),
                               "spread_us": median([r["spread_us"] for r in there]),
+                              "of_processors": median([r["of_processors"] for r in there]),
                               "least": min(goodputs), "most": max(goodputs)}
     return runs
 
@@ -204,7 +218,10 @@ def judge(cell, runs, share):
         result["floors"] = grant["spread_us"] / floor
         capacity = min(cell.inputs, cell.computes) * cell.rate
         result["of_links"] = best / capacity
-        links_decide = best >= LINKS_DECIDE * capacity and floor > cell.way_us
+        nodes_decide = not cell.simulated and grant["of_processors"] >= NODES_DECIDE
+        links_decide = (best >= LINKS_DECIDE * capacity and floor > cell.way_us and
+                        not nodes_decide)
+        result["links_decide"] = links_decide
         if links_decide and result["floors"] > FLOORS:
             broken.append("spread")
     return result | {"broken": broken if result["promise"] else []}
@@ -212,6 +229,7 @@ def judge(cell, runs, share):
 
 def line(result):
     floors = f"{result['floors']:6.2f} floors" if "floors" in result else " " * 13
+    floors += " " if result.get("links_decide") else "*"
     goodputs = "  ".join(f"{s} {r['goodput'] / 1e6:.5g}" +
                          (f" ({r['least'] / 1e6:.4g} to {r['most'] / 1e6:.4g})"
                           if result.get("rounds", 1) > 1 else "")

@@ -93,7 +93,12 @@ TEST_F(granting_node, lets_everybody_send_the_first_round_without_a_grant) {
 }
 
 TEST_F(granting_node, walks_over_the_inputs_downwards_beginning_with_its_own_number) {
-  start(4, 2, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
+  start(4, 2,
+        {.min_in_flight = 1,
+         .first_in_flight = 1,
+         .first_window = 0,
+         .first_of_inputs = 0,
+         .max_in_flight = 1});
   first_round(4);
   for (const std::uint32_t input : {2u, 1u, 0u, 3u}) {
     EXPECT_EQ(grants(), (std::vector<Granted>{{input, 106}}));
@@ -102,12 +107,18 @@ TEST_F(granting_node, walks_over_the_inputs_downwards_beginning_with_its_own_num
 }
 
 TEST_F(granting_node, keeps_only_so_many_in_flight_and_asks_on_arrival) {
-  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0});
+  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0, .first_of_inputs = 0});
   first_round(4);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}, {3, 104}}));
   EXPECT_TRUE(grants().empty());
   arrive(3, 104);
   EXPECT_EQ(grants(), (std::vector<Granted>{{2, 104}}));
+}
+
+TEST_F(granting_node, begins_with_three_quarters_of_the_inputs_in_flight_if_they_are_many) {
+  start(16, 0, {.first_window = 0});
+  first_round(16);
+  EXPECT_EQ(grants().size(), 12u);
 }
 
 TEST_F(granting_node, grants_many_small_contributions_by_one_message) {
@@ -221,7 +232,12 @@ TEST_F(granting_node, grants_no_more_than_the_rings_of_the_pairs_hold) {
 }
 
 TEST_F(granting_node, asks_nobody_who_left_or_whose_stream_has_ended) {
-  start(3, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
+  start(3, 0,
+        {.min_in_flight = 1,
+         .first_in_flight = 1,
+         .first_window = 0,
+         .first_of_inputs = 0,
+         .max_in_flight = 1});
   first_round(3);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   arrive(0, 104);
@@ -302,7 +318,12 @@ TEST_F(granting_node, a_straggler_is_asked_for_nothing_more_while_the_others_go_
 }
 
 TEST_F(granting_node, what_turns_late_frees_its_place) {
-  start(4, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
+  start(4, 0,
+        {.min_in_flight = 1,
+         .first_in_flight = 1,
+         .first_window = 0,
+         .first_of_inputs = 0,
+         .max_in_flight = 1});
   first_round(4);
   (void)grants();
   for (std::uint64_t t = 104; t < 128; t += 4) {
@@ -476,7 +497,7 @@ TEST_F(granting_node, others_arrive_together_with_an_input_that_is_always_last) 
 }
 
 TEST_F(granting_node, has_one_input_tell_what_is_agreed_on_and_keeps_to_it) {
-  start(3, 1, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
+  start(3, 1, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .first_of_inputs = 0});
   first_round(3);
   EXPECT_EQ(grants(), (std::vector<Granted>{{1, 105}}));
   EXPECT_EQ(tellers_, (std::vector<std::uint32_t>{1}));
