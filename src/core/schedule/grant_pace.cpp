@@ -267,8 +267,9 @@ void GrantPace::set_in_flight() {
 }
 
 std::uint32_t GrantPace::in_flight() const {
-  // An only input node meets nobody at the receiver: there is nothing to keep apart.
-  if (suspects_.size() == 1 && most_ != unknown) return std::min(most_, options_.max_in_flight);
+  // An only input node meets nobody at the receiver: there is nothing to keep apart, so its credit
+  // decides, and few messages grant much.
+  if (suspects_.size() == 1) return options_.max_in_flight;
   if (probing_) {
     return std::min(most_,
                     std::max(options_.min_in_flight, static_cast<std::uint32_t>(probed * path_)));

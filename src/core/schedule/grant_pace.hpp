@@ -80,8 +80,8 @@ class ReluctantNumber {
 ///    no processor, since their senders then use up their grants.
 /// The number on which all compute nodes agree (GrantAgreement) overrides the node's wish. Now and
 /// then the number goes below the path's capacity for a period, to measure the shortest time
-/// without the node's own queue. With a single input node no senders can collide, so what the rings
-/// allow is in flight.
+/// without the node's own queue. With a single input node no senders can collide, so the
+/// largest number is in flight: the rings' credit decides, and one message grants thousands.
 ///
 /// Ahead: the others may run further ahead when stragglers left so few grants to give that the
 /// node's link ran dry for more than a twentieth of the time, twice in a row, and when different

@@ -54,11 +54,11 @@ TEST_F(pace, begins_with_no_less_than_the_options_say) {
   EXPECT_EQ(pace_.in_flight(), 4u);
 }
 
-TEST_F(pace, gives_an_only_input_node_all_that_the_rings_hold) {
-  GrantPace alone({.short_periods = 0}, 1);
-  EXPECT_EQ(alone.in_flight(), 4u) << "before the size of contributions is known";
+TEST_F(pace, gives_an_only_input_node_so_much_that_credit_alone_decides) {
+  GrantPace alone({.max_in_flight = 4096, .short_periods = 0}, 1);
+  EXPECT_EQ(alone.in_flight(), 4096u);
   alone.set_most(24);
-  EXPECT_EQ(alone.in_flight(), 24u);
+  EXPECT_EQ(alone.in_flight(), 4096u) << "far more than the rings hold: few messages do";
   pace_.set_most(24);
   EXPECT_EQ(pace_.in_flight(), 4u) << "others are kept apart";
 }

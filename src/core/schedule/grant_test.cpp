@@ -267,7 +267,7 @@ TEST_F(granting_node, learns_nothing_from_a_clock_that_is_set_back) {
 }
 
 TEST_F(granting_node, a_timeslice_that_is_done_already_is_passed_over) {
-  start(1, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
+  start(1, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(1);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   hear(0, passed, 2, 0);
