@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
+#include "base/rng.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
@@ -19,23 +21,33 @@ namespace weft {
 /// The first waits after a switch are judged apart from later ones, each by its like: in a barrier
 /// of more processes than cores the first is for those that run now, on other cores, and the last
 /// for one that needs this core.
+///
+/// Two pairs on two cores may run crosswise: on each core one of another pair, which looks in vain,
+/// and gives way to one that then looks in vain. With looks of one length both cores change at the
+/// same time, and stay crosswise. A coin makes some looks longer than a switch and a look of
+/// others, so that the peer comes while one still looks.
 class Patience {
  public:
+  /// `seed` determines the coin's draws; each process needs a seed of its own.
+  explicit Patience(std::uint64_t seed) : coin_(seed) {}
+
   /// A wait begins.
   Duration begin(Instant now) {
     latest_ = waits_;
     waits_ = std::min(waits_ + 1, last);
-    return scores_[latest_] >= 0 || is_trial(now) ? a_switch : Duration{};
+    if (scores_[latest_] < 0 && !is_trial(now)) return {};
+    return (coin_.next() & 1) != 0 ? a_long_look : a_switch;
   }
   /// A wait ended before the core was given away, or the core was given away after having looked.
   void paid() { score() = std::min(score() + 1, most); }
-  void failed() { score() = std::max(score() - 3, -most); }
+  void failed() { score() = std::max(score() - 2, -most); }
   /// The core was given away: a switch.
   void gave_way() { waits_ = 0; }
 
  private:
   /// From one process to another and back, with what the caches lose.
   static constexpr Duration a_switch = Duration::nanoseconds(1500);
+  static constexpr Duration a_long_look = Duration::nanoseconds(5000);
   static constexpr int most = 32;
   static constexpr Duration trial = Duration::microseconds(64);
   static constexpr Duration between_trials = Duration::milliseconds(1);
@@ -47,6 +59,7 @@ class Patience {
   }
   int& score() { return scores_[latest_]; }
 
+  Rng coin_;
   std::array<int, last + 1> scores_{most, most, most, most};  // by waits since the last switch
   std::size_t waits_ = 0;   // since the last switch, those beyond `last` not counted
   std::size_t latest_ = 0;  // whose score the latest wait has

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace weft {
 namespace {
 
@@ -15,17 +17,17 @@ bool looks(Patience patience, Instant now) {
 }
 
 TEST(patience, looks_as_long_as_it_does_not_know_better) {
-  EXPECT_TRUE(looks(Patience{}, between));
+  EXPECT_TRUE(looks(Patience{1}, between));
 }
 
 TEST(patience, stops_looking_where_it_looks_in_vain) {
-  Patience patience;
-  for (int i = 0; i < 11; ++i) patience.failed();
+  Patience patience{1};
+  for (int i = 0; i < 17; ++i) patience.failed();
   EXPECT_FALSE(looks(patience, between));
 }
 
 TEST(patience, goes_on_looking_where_one_wait_in_ten_is_in_vain) {
-  Patience patience;
+  Patience patience{1};
   for (int i = 0; i < 1000; ++i) {
     i % 10 == 0 ? patience.failed() : patience.paid();
     EXPECT_TRUE(looks(patience, between)) << i;
@@ -33,13 +35,13 @@ TEST(patience, goes_on_looking_where_one_wait_in_ten_is_in_vain) {
 }
 
 TEST(patience, stops_looking_where_every_other_wait_is_in_vain) {
-  Patience patience;
+  Patience patience{1};
   for (int i = 0; i < 100; ++i) i % 2 == 0 ? patience.failed() : patience.paid();
   EXPECT_FALSE(looks(patience, between));
 }
 
 TEST(patience, tries_again_at_the_same_time_in_all_processes_and_looks_on_where_it_pays) {
-  Patience one, other;
+  Patience one{1}, other{2};
   for (int i = 0; i < 100; ++i) one.failed();
   for (int i = 0; i < 50; ++i) other.failed();
   const Instant trial = Instant{} + Duration::seconds(1);
@@ -51,7 +53,7 @@ TEST(patience, tries_again_at_the_same_time_in_all_processes_and_looks_on_where_
 }
 
 TEST(patience, judges_the_first_waits_after_a_switch_apart) {
-  Patience patience;
+  Patience patience{1};
   for (int i = 0; i < 20; ++i) {
     patience.gave_way();
     (void)patience.begin(between);
@@ -62,6 +64,20 @@ TEST(patience, judges_the_first_waits_after_a_switch_apart) {
   EXPECT_GT(patience.begin(between), Duration{});
   EXPECT_EQ(patience.begin(between), Duration{});
   for (int i = 0; i < 10; ++i) EXPECT_GT(patience.begin(between), Duration{}) << i;
+}
+
+TEST(patience, looks_longer_now_and_then_but_not_when_another_process_does) {
+  Patience one{1}, other{2};
+  std::set<Duration> lengths;
+  int at_odds = 0;
+  for (int i = 0; i < 64; ++i) {
+    const Duration length = one.begin(between);
+    lengths.insert(length);
+    at_odds += length != other.begin(between);
+  }
+  EXPECT_EQ(lengths.size(), 2U);
+  EXPECT_GT(at_odds, 16);
+  EXPECT_GT(*lengths.rbegin(), *lengths.begin() * 3);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ class Sleeper {
     if (yielded_) take_end_of_yield(now);
   }
   void take_end_of_yield(Instant now);
+  void lose(Instant begun, Instant now);
   bool looks_on(Instant now);
   void end_wait() {
     if (!gave_way_) patience_.paid();
@@ -91,6 +92,8 @@ class Sleeper {
   Instant busy_until_{};
   std::optional<Instant> yielded_;  // a yield began, and no turn has been seen since
   Instant crowded_until_{};
+  Duration lost_{};                        // by long yields of late
+  Instant lost_at_{};                      // the end of the last of them
   std::optional<Instant> had_core_since_;  // the end of the last long yield
   // The state of drivers that share cores.
   Patience patience_;

@@ -80,6 +80,17 @@ class SharedCore : public testing::Test {
     sleeper.idle(now, fabric, Instant::never());
     return fabric.asked > before;
   }
+  /// Another process has the core for 3 ms, once and again. Returns when the last yield ended.
+  Instant lose_core(Instant now, int yields, Duration between = Duration::microseconds(50)) {
+    for (int i = 0; i < yields; ++i) {
+      now = now + between;
+      EXPECT_FALSE(sleeps_at(now));
+      EXPECT_FALSE(sleeps_at(now + Duration::microseconds(25)));  // it yields
+      now = now + Duration::milliseconds(3);
+      sleeper.busy(now);
+    }
+    return now;
+  }
   AskedFabric fabric;
   Sleeper sleeper{Duration::microseconds(300), true};
   Instant begin = Instant{} + Duration::seconds(1);
@@ -94,15 +105,23 @@ TEST_F(SharedCore, spins_as_long_as_yields_are_short) {
 
 TEST_F(SharedCore, sleeps_instead_of_yielding_to_somebody_who_keeps_the_core) {
   sleeper.busy(begin);
-  EXPECT_FALSE(sleeps_at(begin));
-  EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(2)));  // it yields
-  const Instant late = begin + Duration::milliseconds(3);
-  sleeper.busy(late);
+  const Instant late = lose_core(begin, 5);
   EXPECT_TRUE(sleeps_at(late));
   EXPECT_TRUE(sleeps_at(late + Duration::milliseconds(19)));
-  const Instant calm = late + Duration::milliseconds(21);
+  const Instant calm = late + Duration::milliseconds(20) + Duration::microseconds(100);
   sleeper.busy(calm);
   EXPECT_FALSE(sleeps_at(calm));
+  // Once more is enough.
+  EXPECT_TRUE(sleeps_at(lose_core(calm, 1)));
+}
+
+TEST_F(SharedCore, goes_on_yielding_where_it_loses_the_core_for_long_now_and_then) {
+  for (int i = 0; i < 10; ++i) {
+    begin = begin + Duration::milliseconds(60);
+    sleeper.busy(begin);
+    begin = lose_core(begin, 2);
+    EXPECT_FALSE(sleeps_at(begin));
+  }
 }
 
 TEST_F(SharedCore, goes_on_yielding_where_it_has_the_core_for_its_share_of_the_time) {
@@ -121,11 +140,10 @@ TEST_F(SharedCore, gives_way_after_a_while_also_with_a_core_of_its_own) {
   sleeper = Sleeper(spin);
   sleeper.busy(begin);
   EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(5)));
-  sleeper.busy(begin + Duration::milliseconds(3));
-  EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(3)));  // it did not
-  EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(3) + Duration::microseconds(25)));
-  sleeper.busy(begin + Duration::milliseconds(6));
-  EXPECT_TRUE(sleeps_at(begin + Duration::milliseconds(6)));
+  sleeper.busy(begin + Duration::milliseconds(30));
+  EXPECT_FALSE(sleeps_at(begin + Duration::milliseconds(30)));  // it did not
+  EXPECT_TRUE(
+      sleeps_at(lose_core(begin + Duration::milliseconds(30), 5, Duration::microseconds(2))));
 }
 
 TEST_F(SharedCore, does_not_take_its_own_work_for_a_yield) {
