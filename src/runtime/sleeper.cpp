@@ -176,7 +176,8 @@ void Sleeper::come_back(Instant now) {
   come_back_again_ = now + between_returns;
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  const int home = core_of(allowed, *place_ % static_cast<unsigned>(CPU_COUNT(&allowed)));
+  const auto cores = static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+  const int home = core_of(allowed, home_core(*place_, cores));
   if (home != ::sched_getcpu()) move_to(home, allowed);
 }
 
@@ -192,6 +193,12 @@ bool Sleeper::block(Instant now, int descriptor, Instant deadline) {
   const timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
   // Interrupted or not: the loop looks at everything again.
   return ppoll(descriptors.data(), n, &timeout, nullptr) == 0;
+}
+
+std::uint32_t home_core(std::uint32_t place, std::uint32_t cores) {
+  const std::uint32_t from_edge = place % cores;
+  const bool is_way_back = place / cores % 2 != 0;
+  return is_way_back ? cores - 1 - from_edge : from_edge;
 }
 
 bool share_cores(unsigned processes) {

@@ -46,8 +46,8 @@ class Sleeper {
   /// wakes late is late by so much, and sleeps less and spins the rest where it has a core of its
   /// own.
   void be_punctual() { punctual_ = true; }
-  /// Where drivers share cores it comes back to the core of that place, counted round the cores,
-  /// now and then: neighbours, who talk to each other most, then run at the same time.
+  /// Where drivers share cores it comes back to the home of that place now and then: neighbours,
+  /// who talk to each other most, then run at the same time.
   void keep_to(std::uint32_t place) { place_ = place; }
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
@@ -111,6 +111,10 @@ class Sleeper {
   std::vector<int> watched_;
 };
 
+/// The number of the core, of so many, that a driver's place has as its home. Places are counted to
+/// and fro over the cores: counted round, all odd places would share cores, though in pairs of
+/// neighbours these may do all the work, as receivers do that fetch.
+std::uint32_t home_core(std::uint32_t place, std::uint32_t cores);
 /// Returns whether that many drivers have to share this machine's cores.
 bool share_cores(unsigned processes);
 /// A spin time that suits a machine on which `processes` drivers run: none when they have to share

@@ -200,6 +200,15 @@ TEST(sleeper, comes_back_to_its_core_and_leaves_the_cores_that_it_may_use_as_the
   }
 }
 
+TEST(sleeper, has_homes_that_part_neighbours_and_spread_every_second_place) {
+  const std::uint32_t wanted[] = {0, 1, 1, 0, 0, 1, 1, 0};
+  for (std::uint32_t place = 0; place < 8; ++place) EXPECT_EQ(home_core(place, 2), wanted[place]);
+  EXPECT_EQ(home_core(3, 4), 3U);
+  EXPECT_EQ(home_core(4, 4), 3U);
+  EXPECT_EQ(home_core(7, 4), 0U);
+  EXPECT_EQ(home_core(5, 1), 0U);
+}
+
 TEST(sleeper, does_not_let_the_kernel_oversleep) {
   Sleeper sleeper(Duration{});
   const Instant begin = Instant{} + Duration::seconds(1);
