@@ -50,9 +50,9 @@ int subarray(const char* function, int dimensions, Integers sizes, Integers part
   TypeMaker maker(function, MPI_COMBINER_SUBARRAY);
   const Datatype* const old = maker.old(type);
   if (old == nullptr || !check_order(maker, order)) return maker.error;
-  maker.note(dimensions);
+  maker.note_integer(dimensions);
   for (const Integers& values : {sizes, parts, starts}) maker.note(values, dimensions);
-  maker.note(order);
+  maker.note_integer(order);
   ArrayPart part;
   for (std::int64_t i = 0; i < dimensions; ++i) {
     const std::size_t d = place(dimension(i, dimensions, order));
@@ -101,10 +101,12 @@ int distributed(const char* function, int size, int rank, int dimensions, Intege
   TypeMaker maker(function, MPI_COMBINER_DARRAY);
   const Datatype* const old = maker.old(type);
   if (old == nullptr || !check_order(maker, order)) return maker.error;
-  for (const int value : {size, rank, dimensions}) maker.note(value);
+  for (const int value : {size, rank, dimensions}) maker.note_integer(value);
   maker.note(sizes, dimensions);
-  for (const int* values : {kinds, arguments, processes}) maker.note(values, dimensions);
-  maker.note(order);
+  for (const int* values : {kinds, arguments, processes}) {
+    for (int d = 0; d < dimensions; ++d) maker.note_integer(values[d]);
+  }
+  maker.note_integer(order);
   // Processes are in a grid, the last dimension the fastest, whatever the array's order.
   std::vector<std::int64_t> coordinates(place(dimensions));
   std::int64_t rest = rank;

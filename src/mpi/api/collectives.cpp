@@ -81,9 +81,7 @@ Folding folding_with_gaps(const UserOperation& own, MPI_Datatype type, const Dat
                 const std::uint64_t elements = bytes / datatype.size();
                 const Spread left(datatype, elements, {in, bytes});
                 const Spread right(datatype, elements, {inout, bytes});
-                int count = static_cast<int>(elements);
-                MPI_Datatype handle = type;
-                own.function(left.address(), right.address(), &count, &handle);
+                own.fold(left.address(), right.address(), elements, type);
                 datatype.pack(right.address(), elements, inout);
               },
           .element_bytes = std::max<std::uint64_t>(datatype.size(), 1),
@@ -126,9 +124,7 @@ Folding folding(Collective& c, MPI_Op op, MPI_Datatype type) {
   return {.fold =
               [own = *own, type, size](const std::byte* in, std::byte* inout, std::uint64_t bytes) {
                 if (bytes == 0) return;  // elements may have no bytes
-                int count = static_cast<int>(bytes / size);
-                MPI_Datatype handle = type;
-                own.function(const_cast<std::byte*>(in), inout, &count, &handle);
+                own.fold(const_cast<std::byte*>(in), inout, bytes / size, type);
               },
           .element_bytes = std::max<std::uint64_t>(size, 1),
           .may_regroup = true};

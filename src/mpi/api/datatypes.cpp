@@ -105,6 +105,55 @@ void reclaim_types() {
   enough = std::max(few, 2 * freed.size());
 }
 
+int refuse_large(const TypeCall& call) {
+  return call.fail(&library().world, MPI_ERR_TYPE,
+                   "a constructor with counts of 64 bits made the datatype; use the function of "
+                   "this name and _c");
+}
+
+/// `counts` is null in a call that knows none.
+template <class Number>
+int envelope(const TypeCall& call, Number* integers, Number* addresses, Number* counts,
+             Number* types, int* combiner) {
+  if (const int error = call.check_results(integers, addresses, types, combiner)) return error;
+  const TypeRecipe& recipe = notes_of(*call).recipe;
+  if (counts == nullptr && recipe.is_large) return refuse_large(call);
+  *integers = static_cast<Number>(recipe.integers.size());
+  *addresses = static_cast<Number>(recipe.addresses.size());
+  if (counts != nullptr) *counts = static_cast<Number>(recipe.counts.size());
+  *types = static_cast<Number>(recipe.types.size());
+  *combiner = recipe.combiner;
+  return MPI_SUCCESS;
+}
+
+/// The lengths of the arrays that contents are written to.
+struct Room {
+  MPI_Count integers, addresses, counts, types;
+};
+
+int contents(const TypeCall& call, const Room& room, int* integers, MPI_Aint* addresses,
+             MPI_Count* counts, MPI_Datatype* types) {
+  const TypeRecipe& recipe = notes_of(*call).recipe;
+  if (counts == nullptr && recipe.is_large) return refuse_large(call);
+  const auto fits = [](MPI_Count length, const auto& values) {
+    return length >= 0 && static_cast<std::size_t>(length) >= values.size();
+  };
+  if (recipe.combiner == MPI_COMBINER_NAMED || !fits(room.integers, recipe.integers) ||
+      !fits(room.addresses, recipe.addresses) || !fits(room.counts, recipe.counts) ||
+      !fits(room.types, recipe.types)) {
+    return call.fail(&library().world, MPI_ERR_ARG,
+                     "the datatype is predefined, or an array is too short for its contents");
+  }
+  std::ranges::copy(recipe.integers, integers);
+  std::ranges::copy(recipe.addresses, addresses);
+  std::ranges::copy(recipe.counts, counts);
+  std::ranges::copy(recipe.types, types);
+  for (const MPI_Datatype inner : recipe.types) {  // a handle each, for the program to free
+    if (MadeType* const made = find_made(inner); made != nullptr) ++made->handles;
+  }
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
@@ -169,13 +218,12 @@ int MPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* e
 int MPI_Type_get_envelope(MPI_Datatype type, int* integers, int* addresses, int* types,
                           int* combiner) {
   const TypeCall call("MPI_Type_get_envelope", type);
-  if (!call) return call.error;
-  const TypeRecipe& recipe = notes_of(*call).recipe;
-  *integers = static_cast<int>(recipe.integers.size());
-  *addresses = static_cast<int>(recipe.addresses.size());
-  *types = static_cast<int>(recipe.types.size());
-  *combiner = recipe.combiner;
-  return MPI_SUCCESS;
+  return call ? envelope<int>(call, integers, addresses, nullptr, types, combiner) : call.error;
+}
+int MPI_Type_get_envelope_c(MPI_Datatype type, MPI_Count* integers, MPI_Count* addresses,
+                            MPI_Count* counts, MPI_Count* types, int* combiner) {
+  const TypeCall call("MPI_Type_get_envelope_c", type);
+  return call ? envelope(call, integers, addresses, counts, types, combiner) : call.error;
 }
 
 int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int types,
@@ -183,22 +231,17 @@ int MPI_Type_get_contents(MPI_Datatype type, int integers, int addresses, int ty
                           MPI_Datatype* type_values) {
   const TypeCall call("MPI_Type_get_contents", type);
   if (!call) return call.error;
-  const TypeRecipe& recipe = notes_of(*call).recipe;
-  const auto has_room = [](int room, std::size_t needed) {
-    return room >= 0 && static_cast<std::size_t>(room) >= needed;
-  };
-  if (recipe.combiner == MPI_COMBINER_NAMED || !has_room(integers, recipe.integers.size()) ||
-      !has_room(addresses, recipe.addresses.size()) || !has_room(types, recipe.types.size())) {
-    return call.fail(&library().world, MPI_ERR_ARG,
-                     "the datatype is predefined, or an array is too short for its contents");
-  }
-  std::copy(recipe.integers.begin(), recipe.integers.end(), integer_values);
-  std::copy(recipe.addresses.begin(), recipe.addresses.end(), address_values);
-  std::copy(recipe.types.begin(), recipe.types.end(), type_values);
-  for (const MPI_Datatype inner : recipe.types) {  // a handle each, for the program to free
-    if (MadeType* const made = find_made(inner); made != nullptr) ++made->handles;
-  }
-  return MPI_SUCCESS;
+  return contents(call, {integers, addresses, 0, types}, integer_values, address_values, nullptr,
+                  type_values);
+}
+int MPI_Type_get_contents_c(MPI_Datatype type, MPI_Count integers, MPI_Count addresses,
+                            MPI_Count counts, MPI_Count types, int* integer_values,
+                            MPI_Aint* address_values, MPI_Count* count_values,
+                            MPI_Datatype* type_values) {
+  const TypeCall call("MPI_Type_get_contents_c", type);
+  if (!call) return call.error;
+  return contents(call, {integers, addresses, counts, types}, integer_values, address_values,
+                  count_values, type_values);
 }
 
 int MPI_Type_set_name(MPI_Datatype type, const char* name) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mpi/api/integers.hpp"
@@ -13,12 +14,19 @@
 
 namespace weft::mpi {
 
-/// The constructor of a datatype and its arguments, in the order of MPI_Type_get_contents.
+/// The constructor of a datatype and its arguments, in the order of MPI_Type_get_contents_c.
 struct TypeRecipe {
   int combiner = MPI_COMBINER_NAMED;
+  bool is_large = false;  ///< the constructor has counts of 64 bits
   std::vector<int> integers;
   std::vector<MPI_Aint> addresses;
+  std::vector<MPI_Count> counts;  ///< all counts and displacements of a large one
   std::vector<MPI_Datatype> types;
+
+  /// The length of a struct's i-th block. The number of blocks comes before.
+  std::uint64_t block_length(std::size_t i) const {
+    return static_cast<std::uint64_t>(is_large ? counts[i + 1] : integers[i + 1]);
+  }
 };
 
 /// What the library records about a datatype besides its layout.
@@ -41,17 +49,28 @@ struct TypeMaker {
   int error = MPI_SUCCESS;
   TypeRecipe recipe;
 
-  TypeMaker(const char* function, int combiner) : call{function} { recipe.combiner = combiner; }
+  TypeMaker(const char* function, int combiner) : call{function} {
+    recipe.combiner = combiner;
+    recipe.is_large = std::string_view(function).ends_with("_c");
+  }
   bool ok() const { return error == MPI_SUCCESS; }
   /// Records an old datatype and returns it; null after an error.
   const Datatype* old(MPI_Datatype handle);
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
-  void note(std::int64_t value) { recipe.integers.push_back(static_cast<int>(value)); }
+  /// Records an argument that has 32 bits in both kinds of constructors.
+  void note_integer(int value) { recipe.integers.push_back(value); }
+  void note(std::int64_t value) {
+    if (recipe.is_large) return recipe.counts.push_back(value);
+    note_integer(static_cast<int>(value));
+  }
   void note(Integers values, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) note(values[static_cast<std::size_t>(i)]);
   }
-  void note_address(std::int64_t value) { recipe.addresses.push_back(value); }
+  void note_address(std::int64_t value) {
+    if (recipe.is_large) return recipe.counts.push_back(value);
+    recipe.addresses.push_back(value);
+  }
   /// Makes the datatype, stores its handle in `*made`, and returns MPI's error code.
   int make(std::span<const Block> blocks, MPI_Datatype* made);
   int make(Datatype type, MPI_Datatype* made);

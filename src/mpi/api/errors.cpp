@@ -98,8 +98,10 @@ std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler hand
   return nullptr;
 }
 
-MPI_Errhandler keep_handler(ErrorHandler handler) {
-  return handler_handle(std::make_shared<ErrorHandler>(handler), MPI_ERRHANDLER_NULL);
+int keep_handler(const Call& call, ErrorHandler handler, MPI_Errhandler* place) {
+  if (const int error = call.check_results(place)) return error;
+  *place = handler_handle(std::make_shared<ErrorHandler>(handler), MPI_ERRHANDLER_NULL);
+  return MPI_SUCCESS;
 }
 
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler,
@@ -117,14 +119,11 @@ MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler,
 using namespace weft::mpi;
 
 int MPI_Comm_create_errhandler(MPI_Comm_errhandler_function* function, MPI_Errhandler* handler) {
-  const Call call{"MPI_Comm_create_errhandler"};
-  *handler = keep_handler({.communicator = function});
-  return MPI_SUCCESS;
+  return keep_handler({"MPI_Comm_create_errhandler"}, {.communicator = function}, handler);
 }
 
 int MPI_Errhandler_create(MPI_Handler_function* function, MPI_Errhandler* handler) {
-  const Call call{"MPI_Errhandler_create"};
-  return MPI_Comm_create_errhandler(function, handler);
+  return keep_handler({"MPI_Errhandler_create"}, {.communicator = function}, handler);
 }
 
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
@@ -146,6 +145,7 @@ int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* handler) {
 int MPI_Errhandler_free(MPI_Errhandler* handler) {
   int error = MPI_SUCCESS;
   const Call call{"MPI_Errhandler_free"};
+  if ((error = call.check_results(handler)) != MPI_SUCCESS) return error;
   const auto found = find_handler(call, *handler, error);
   if (error != MPI_SUCCESS) return error;
   // Communicators that have it keep it.
@@ -165,6 +165,7 @@ int MPI_Comm_call_errhandler(MPI_Comm comm, int error) {
 
 int MPI_Add_error_class(int* error_class) {
   const Call call{"MPI_Add_error_class"};
+  if (const int null = call.check_results(error_class)) return null;
   AddedError& added = add_error();
   *error_class = added.error_class = code_of(added);
   return MPI_SUCCESS;
@@ -172,6 +173,7 @@ int MPI_Add_error_class(int* error_class) {
 
 int MPI_Add_error_code(int error_class, int* error) {
   const Call call{"MPI_Add_error_code"};
+  if (const int null = call.check_results(error)) return null;
   if (error_class == MPI_SUCCESS) {
     return call.fail(&library().world, MPI_ERR_ARG, "MPI_SUCCESS is no class of errors; name one");
   }
@@ -183,6 +185,7 @@ int MPI_Add_error_code(int error_class, int* error) {
 
 int MPI_Add_error_string(int error, const char* text) {
   const Call call{"MPI_Add_error_string"};
+  if (const int null = call.check_results(text)) return null;
   AddedError* const found = find_added(error);
   if (found == nullptr) return fail_unadded(call, error);
   found->text = text;

@@ -21,8 +21,9 @@ std::shared_ptr<ErrorHandler> find_handler(const Call& call, MPI_Errhandler hand
 /// predefined one.
 MPI_Errhandler handler_handle(const std::shared_ptr<ErrorHandler>& handler,
                               MPI_Errhandler predefined);
-/// Stores the handler and returns its handle, which the program frees by MPI_Errhandler_free.
-MPI_Errhandler keep_handler(ErrorHandler handler);
+/// Stores the handler, and its handle at `place`, which may not be null. The program frees it by
+/// MPI_Errhandler_free. Returns MPI's error code.
+int keep_handler(const Call& call, ErrorHandler handler, MPI_Errhandler* place);
 
 /// Attaches the error handler to a communicator, file or session. Returns MPI_SUCCESS, or the error
 /// of a handle that names no error handler, or one made for another `kind` of objects.

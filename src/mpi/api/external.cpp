@@ -79,8 +79,7 @@ void ExternalLayout::add_parts(const Call& call, MPI_Datatype handle) {
   const bool is_struct = recipe.types.size() > 1;
   for (std::size_t i = 0; i < recipe.types.size(); ++i) {
     const std::uint64_t inner = call.type(recipe.types[i], error)->size();
-    // A struct's first integer is the number of its blocks, and their lengths follow.
-    const std::uint64_t times = is_struct    ? static_cast<std::uint64_t>(recipe.integers[i + 1])
+    const std::uint64_t times = is_struct    ? recipe.block_length(i)
                                 : inner == 0 ? 0
                                              : type.size() / inner;
     if (times == 0) continue;
@@ -125,7 +124,9 @@ void ExternalLayout::to_external(const std::byte* packed, std::byte* to) const {
   });
 }
 
-void ExternalLayout::from_external(std::span<const std::byte> from, std::byte* packed) const {
+std::uint64_t ExternalLayout::from_external(std::span<const std::byte> from,
+                                            std::byte* packed) const {
+  const std::byte* const begin = packed;
   for_each([&](const ExternalNumber& number) {
     if (from.size() < number.outside) return false;
     const bool is_negative = number.is_signed && (from[0] & std::byte{0x80}) != std::byte{0};
@@ -138,6 +139,7 @@ void ExternalLayout::from_external(std::span<const std::byte> from, std::byte* p
     from = from.subspan(number.outside);
     return true;
   });
+  return static_cast<std::uint64_t>(packed - begin);
 }
 
 }  // namespace weft::mpi

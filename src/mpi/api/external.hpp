@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "mpi/api/datatypes.hpp"
@@ -31,14 +30,10 @@ class ExternalLayout {
   std::uint64_t outside() const { return bytes(&ExternalNumber::outside); }
   /// Whether every number has as many bytes outside as inside.
   bool keeps_sizes() const;
-  /// Why files refuse datatypes that do not keep sizes.
-  static constexpr std::string_view shorter =
-      "external32 has fewer bytes for MPI_LONG, MPI_UNSIGNED_LONG and MPI_WCHAR; use MPI_INT or "
-      "MPI_LONG_LONG";
-  /// Converts packed elements. Where sizes are kept, `to` may be where `packed` is.
+  /// Converts packed elements.
   void to_external(const std::byte* packed, std::byte* to) const;
-  /// The same back, of the numbers that `from` has in full.
-  void from_external(std::span<const std::byte> from, std::byte* packed) const;
+  /// The same back, of the numbers that `from` has in full. Returns how many bytes they have.
+  std::uint64_t from_external(std::span<const std::byte> from, std::byte* packed) const;
 
  private:
   explicit ExternalLayout(std::uint64_t times) : times_(times) {}

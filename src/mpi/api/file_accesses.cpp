@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "mpi/api/collective_io.hpp"
-#include "mpi/api/external.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -38,15 +37,22 @@ struct Access {
   MPI_Datatype type;
 };
 
-/// Sets the type of what is in memory.
-int check(const Call& call, const FileObject& file, const Access& access, const Datatype*& type) {
+/// Sets the type of what is in memory, and the bytes that the file has for it.
+int check(const Call& call, const FileObject& file, const Access& access, const Datatype*& type,
+          std::uint64_t& bytes) {
   int error = MPI_SUCCESS;
   type = call.communicated(access.type, error);
   if (type == nullptr) return error;
   if (access.count < 0) {
     return file.fail(call, MPI_ERR_COUNT, fmt::format("the count is {}", access.count));
   }
-  const std::uint64_t bytes = static_cast<std::uint64_t>(access.count) * type->size();
+  bytes = static_cast<std::uint64_t>(access.count) * type->size();
+  if (file.view.representation != nullptr) {
+    Datatype in_file(*type);
+    error = make_file_type(call, *file.view.representation, access.type, in_file);
+    if (error != MPI_SUCCESS) return file.fail_conversion(call, error);
+    bytes = static_cast<std::uint64_t>(access.count) * in_file.size();
+  }
   const bool writes = access.direction == Direction::write;
   if (writes && (file.mode & MPI_MODE_RDONLY) != 0) {
     return file.fail(call, MPI_ERR_READ_ONLY, file.path + " was opened with MPI_MODE_RDONLY");
@@ -64,9 +70,6 @@ int check(const Call& call, const FileObject& file, const Access& access, const 
   }
   if (bytes > 0 && file.view.layout.size() == 0) {
     return file.fail(call, MPI_ERR_ARG, fmt::format("the view has no place for {} bytes", bytes));
-  }
-  if (file.view.is_external() && !ExternalLayout(call, access.type, 1).keeps_sizes()) {
-    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP, std::string(ExternalLayout::shorter));
   }
   if (bytes % file.view.element_bytes != 0) {
     return file.fail(call, MPI_ERR_ARG,
@@ -118,24 +121,28 @@ std::int64_t access_bytes(const FileObject& file, const Access& access, std::spa
 
 int run(const Call& call, FileObject& file, const Access& access, Status& status) {
   const Datatype* type = nullptr;
-  if (const int error = check(call, file, access, type); error != MPI_SUCCESS) {
+  std::uint64_t bytes = 0;
+  if (const int error = check(call, file, access, type, bytes); error != MPI_SUCCESS) {
     if (access.pointer == Pointer::ordered) (void)begin_in_order(file, 0);
     if (access.who == Who::all) miss_together(file, access.direction);
     return error;
   }
   const auto count = static_cast<std::uint64_t>(access.count);
-  const std::uint64_t bytes = count * type->size();
   const auto elements = static_cast<std::int64_t>(bytes / file.view.element_bytes);
   const std::int64_t begin = begin_of(file, access, elements);
   if (begin < 0) return file.fail_errno(call, "its shared pointer cannot be used");
   const bool writes = access.direction == Direction::write;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(access.address));
-  std::optional<ExternalLayout> external;
-  if (file.view.is_external()) external.emplace(call, access.type, count);
-  const bool is_straight = type->is_contiguous() && !external;
+  const Representation* const representation = file.view.representation;
+  const FileElements converted{call, access.type, *type, count};
+  const bool is_straight = type->is_contiguous() && representation == nullptr;
   std::vector<std::byte> packed(is_straight ? 0 : bytes);
-  if (writes && !packed.empty()) type->pack(address, count, packed.data());
-  if (writes && external) external->to_external(packed.data(), packed.data());
+  if (writes && representation != nullptr) {
+    const int error = representation->write(converted, address, packed);
+    if (error != MPI_SUCCESS) return file.fail_conversion(call, error);
+  } else if (writes && !packed.empty()) {
+    type->pack(address, count, packed.data());
+  }
   const std::span<std::byte> memory = is_straight ? std::span(address, bytes) : std::span(packed);
   std::int64_t done = 0;
   {
@@ -144,16 +151,20 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
                         static_cast<std::uint64_t>(begin) * file.view.element_bytes);
   }
   if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
-  if (!writes && !packed.empty()) {
-    const auto read = std::span<const std::byte>(packed).first(static_cast<std::size_t>(done));
-    if (external) external->from_external(read, packed.data());
+  status = empty_status();
+  status.bytes = static_cast<std::uint64_t>(done);
+  const auto read = std::span(packed).first(is_straight ? 0 : status.bytes);
+  if (writes) {
+    if (representation != nullptr && status.bytes == bytes) status.bytes = count * type->size();
+  } else if (representation != nullptr) {
+    const int error = representation->read(converted, read, address, status.bytes);
+    if (error != MPI_SUCCESS) return file.fail_conversion(call, error);
+  } else if (!packed.empty()) {
     type->unpack(read, address);
   }
   if (access.pointer == Pointer::own) {
     file.position = begin + done / static_cast<std::int64_t>(file.view.element_bytes);
   }
-  status = empty_status();
-  status.bytes = static_cast<std::uint64_t>(done);
   return MPI_SUCCESS;
 }
 

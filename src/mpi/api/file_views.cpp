@@ -7,7 +7,7 @@
 #include <cstring>
 #include <optional>
 
-#include "mpi/api/external.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/files.hpp"
 
 namespace weft::mpi {
@@ -82,40 +82,62 @@ std::string_view objection_to(const Datatype& layout, bool is_written) {
 int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Datatype element,
              MPI_Datatype tile, const char* representation) {
   int error = MPI_SUCCESS;
-  const Datatype* const one = call.communicated(element, error);
-  const Datatype* const layout = one != nullptr ? call.communicated(tile, error) : nullptr;
-  if (layout == nullptr) return error;
-  const std::string name = representation;
-  if (name != "native" && name != "internal" && name != FileView::external) {
+  const Datatype* const element_in_memory = call.communicated(element, error);
+  if (element_in_memory == nullptr) return error;
+  const Datatype* const tile_in_memory = call.communicated(tile, error);
+  if (tile_in_memory == nullptr) return error;
+  FileView view{.name = representation};
+  if (!find_representation(view.name, view.representation)) {
     return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
-                     fmt::format("'{}' is no representation; use native or external32", name));
-  }
-  if (name == FileView::external && !ExternalLayout(call, tile, 1).keeps_sizes()) {
-    return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP, std::string(ExternalLayout::shorter));
+                     fmt::format("'{}' is no representation; use native or external32, or "
+                                 "register it",
+                                 view.name));
   }
   if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
     const std::int64_t now = get_shared(file);
     displacement = file.view.place_of(static_cast<std::uint64_t>(now) * file.view.element_bytes);
   }
   // A tile of no elements is that of a process that has no part of the file.
-  if (displacement < 0 || one->size() == 0 || layout->size() % one->size() != 0) {
+  Datatype one(*element_in_memory), layout(*tile_in_memory);
+  if (view.representation != nullptr) {
+    error = make_file_type(call, *view.representation, element, one);
+    if (error == MPI_SUCCESS) error = make_file_type(call, *view.representation, tile, layout);
+    if (error != MPI_SUCCESS) return file.fail_conversion(call, error);
+  }
+  if (displacement < 0 || one.size() == 0 || layout.size() % one.size() != 0) {
     return file.fail(call, MPI_ERR_ARG,
                      "the displacement is negative, or the tile is not made of whole elements");
   }
-  for (const Datatype* const type : {one, layout}) {
+  for (const Datatype* const type : {&one, &layout}) {
     const auto objection = objection_to(*type, (file.mode & MPI_MODE_RDONLY) == 0);
     if (!objection.empty()) return file.fail(call, MPI_ERR_IO, std::string(objection));
   }
-  FileView view{.displacement = displacement,
-                .element_bytes = one->size(),
-                .layout = *layout,
-                .representation = name};
+  view.displacement = displacement;
+  view.element_bytes = one.size();
+  view.layout = std::move(layout);
   if ((error = keep_type(element, view.element)) != MPI_SUCCESS) return error;
   if ((error = keep_type(tile, view.tile)) != MPI_SUCCESS) return error;
   std::swap(file.view, view);
   drop_type(view.element);
   drop_type(view.tile);
   file.position = 0;
+  return MPI_SUCCESS;
+}
+
+template <class Extent>
+int type_extent(const char* function, MPI_File handle, MPI_Datatype type, Extent* extent) {
+  const FileCall call(function, handle);
+  if (!call) return call.error;
+  int error = call.check_results(extent);
+  if (error != MPI_SUCCESS) return error;
+  const Datatype* const in_memory = call.type(type, error);
+  if (in_memory == nullptr) return error;
+  Datatype in_file(*in_memory);
+  if (call->view.representation != nullptr) {
+    error = make_file_type(call, *call->view.representation, type, in_file);
+    if (error != MPI_SUCCESS) return call->fail_conversion(call, error);
+  }
+  *extent = in_file.extent();
   return MPI_SUCCESS;
 }
 
@@ -178,23 +200,13 @@ int MPI_File_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* e
   const FileCall call("MPI_File_get_view", handle);
   if (!call) return call.error;
   *displacement = call->view.displacement;
-  std::memcpy(representation, call->view.representation.c_str(),
-              call->view.representation.size() + 1);
+  std::memcpy(representation, call->view.name.c_str(), call->view.name.size() + 1);
   if (const int error = keep_type(call->view.element, *element); error != MPI_SUCCESS) return error;
   return keep_type(call->view.tile, *tile);
 }
 
-int MPI_File_get_type_extent(MPI_File handle, MPI_Datatype type, MPI_Aint* extent) {
-  const FileCall call("MPI_File_get_type_extent", handle);
-  if (!call) return call.error;
-  int error = MPI_SUCCESS;
-  if (call.type(type, error) == nullptr) return error;
-  if (call->view.is_external() && !ExternalLayout(call, type, 1).keeps_sizes()) {
-    return call.fail(MPI_ERR_UNSUPPORTED_DATAREP, std::string(ExternalLayout::shorter));
-  }
-  MPI_Aint lower = 0;
-  return MPI_Type_get_extent(type, &lower, extent);
-}
+WEFT_MPI_COUNTED(MPI_File_get_type_extent, (MPI_File file, MPI_Datatype type, Extent* extent),
+                 type_extent, (file, type, extent))
 
 int MPI_File_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* place) {
   const FileCall call("MPI_File_get_byte_offset", handle);

@@ -140,6 +140,12 @@ int FileObject::fail(const Call& call, int error, const std::string& what) const
   return predefined == MPI_ERRORS_RETURN ? error : call.fail(nullptr, error, what);
 }
 
+int FileObject::fail_conversion(const Call& call, int error) const {
+  return fail(call, error,
+              fmt::format("{}: the functions of the representation '{}' refuse these elements",
+                          path, view.name));
+}
+
 int FileObject::fail_errno(const Call& call, const std::string& what) const {
   const int system_error = errno;
   return fail(call, class_of(system_error),
@@ -325,9 +331,7 @@ using HandlerCall = CallOn<FileObject, MPI_File, file_or_none>;
 }  // namespace
 
 int MPI_File_create_errhandler(MPI_File_errhandler_function* function, MPI_Errhandler* handler) {
-  const Call call{"MPI_File_create_errhandler"};
-  *handler = keep_handler({.file = function});
-  return MPI_SUCCESS;
+  return keep_handler({"MPI_File_create_errhandler"}, {.file = function}, handler);
 }
 
 int MPI_File_set_errhandler(MPI_File handle, MPI_Errhandler handler) {

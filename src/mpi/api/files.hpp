@@ -12,6 +12,7 @@
 #include "mpi/api/errors.hpp"
 #include "mpi/api/file_hints.hpp"
 #include "mpi/api/object_call.hpp"
+#include "mpi/api/representations.hpp"
 #include "mpi/object/shared_pointer.hpp"
 
 namespace weft::mpi {
@@ -20,13 +21,12 @@ namespace weft::mpi {
 /// `displacement` on.
 struct FileView {
   std::int64_t displacement = 0;
-  std::uint64_t element_bytes = 1;  ///< of offsets and positions
-  Datatype layout{Basic::bytes};
+  std::uint64_t element_bytes = 1;  ///< of offsets and positions, in the file
+  Datatype layout{Basic::bytes};    ///< of the file
   MPI_Datatype element = MPI_BYTE;  ///< handles of this file's own, or predefined ones
   MPI_Datatype tile = MPI_BYTE;
-  std::string representation = "native";
-  static constexpr std::string_view external = "external32";
-  bool is_external() const { return representation == external; }
+  std::string name = "native";                     ///< of the representation
+  const Representation* representation = nullptr;  ///< null: as in memory
 
   /// Returns where a byte of the stream is in the file.
   std::int64_t place_of(std::uint64_t byte) const;
@@ -53,6 +53,8 @@ struct FileObject {
 
   ~FileObject();
   int fail(const Call& call, int error, const std::string& what) const;
+  /// Reports that elements cannot be converted to the view's representation, or from it.
+  int fail_conversion(const Call& call, int error) const;
   /// Reports the error of a system call that just failed.
   int fail_errno(const Call& call, const std::string& what) const;
 };

@@ -76,9 +76,17 @@ struct MadeType : Datatype {
 
 /// A reduction operation that the program made.
 struct UserOperation {
-  MPI_User_function* function = nullptr;
+  MPI_User_function* function = nullptr;          ///< null: `large_function`
+  MPI_User_function_c* large_function = nullptr;  ///< of MPI_Op_create_c
   bool commutes = false;
   bool is_freed = false;  ///< only persistent requests may still use it
+
+  void fold(void* in, void* inout, std::uint64_t count, MPI_Datatype type) const {
+    auto small = static_cast<int>(count);
+    auto large = static_cast<MPI_Count>(count);
+    function != nullptr ? function(in, inout, &small, &type)
+                        : large_function(in, inout, &large, &type);
+  }
 };
 
 /// Objects by number. Numbers are used again.

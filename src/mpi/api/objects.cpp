@@ -37,6 +37,13 @@ std::vector<std::uint32_t> ranks_of(const std::vector<Side>& sides, int color) {
   return ranks;
 }
 
+int create_operation(const Call& call, const UserOperation& operation, MPI_Op* made) {
+  if (const int error = call.check_results(made)) return error;
+  const int number = library().operations.add(std::make_unique<UserOperation>(operation));
+  *made = handle_of(abi::made_op, number);
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
@@ -105,11 +112,12 @@ int MPI_Comm_free(MPI_Comm* comm) {
 }
 
 int MPI_Op_create(MPI_User_function* function, int commutes, MPI_Op* made) {
-  const Call call{"MPI_Op_create"};
-  auto operation = std::make_unique<UserOperation>();
-  *operation = {function, commutes != 0};
-  *made = handle_of(abi::made_op, library().operations.add(std::move(operation)));
-  return MPI_SUCCESS;
+  return create_operation({"MPI_Op_create"}, {.function = function, .commutes = commutes != 0},
+                          made);
+}
+int MPI_Op_create_c(MPI_User_function_c* function, int commutes, MPI_Op* made) {
+  return create_operation({"MPI_Op_create_c"},
+                          {.large_function = function, .commutes = commutes != 0}, made);
 }
 
 int MPI_Op_free(MPI_Op* operation) {

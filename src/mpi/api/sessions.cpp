@@ -144,10 +144,7 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session
 
 int MPI_Session_create_errhandler(MPI_Session_errhandler_function* function,
                                   MPI_Errhandler* handler) {
-  const Call call{"MPI_Session_create_errhandler"};
-  if (const int error = call.check_results(handler)) return error;
-  *handler = keep_handler({.session = function});
-  return MPI_SUCCESS;
+  return keep_handler({"MPI_Session_create_errhandler"}, {.session = function}, handler);
 }
 
 int MPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler handler) {

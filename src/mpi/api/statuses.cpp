@@ -36,9 +36,7 @@ struct Parts {
     return {type->size() - place, place};
   }
   std::uint64_t times(const Call& call, std::size_t i) const {
-    if (recipe->combiner == MPI_COMBINER_STRUCT) {
-      return static_cast<std::uint64_t>(recipe->integers[i + 1]);
-    }
+    if (recipe->combiner == MPI_COMBINER_STRUCT) return recipe->block_length(i);
     const std::uint64_t inner = Parts(call, recipe->types[i]).type->size();
     return inner == 0 ? 0 : type->size() / inner;
   }
@@ -132,9 +130,8 @@ WEFT_MPI_COUNTED(MPI_Get_elements, (const MPI_Status* status, MPI_Datatype type,
 int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
   return get_elements("MPI_Get_elements_x", status, type, count);
 }
-int MPI_Status_set_elements(MPI_Status* status, MPI_Datatype type, int count) {
-  return set_elements("MPI_Status_set_elements", status, type, count);
-}
+WEFT_MPI_COUNTED(MPI_Status_set_elements, (MPI_Status * status, MPI_Datatype type, Count count),
+                 set_elements, (status, type, count))
 int MPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype type, MPI_Count count) {
   return set_elements("MPI_Status_set_elements_x", status, type, count);
 }

@@ -389,10 +389,7 @@ int MPI_Win_get_info(MPI_Win handle, MPI_Info* info) {
 }
 
 int MPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* handler) {
-  const Call call{"MPI_Win_create_errhandler"};
-  if (const int error = call.check_results(handler)) return error;
-  *handler = keep_handler({.window = function});
-  return MPI_SUCCESS;
+  return keep_handler({"MPI_Win_create_errhandler"}, {.window = function}, handler);
 }
 
 int MPI_Win_set_errhandler(MPI_Win handle, MPI_Errhandler handler) {

@@ -11,6 +11,10 @@ static void expect(int code, int wanted, const char* what) {
   }
 }
 
+static void on_error(MPI_Comm* comm, int* code, ...) {}
+static void on_window_error(MPI_Win* win, int* code, ...) {}
+static void on_file_error(MPI_File* file, int* code, ...) {}
+
 /* Nowhere to store a result. */
 static void nulls(void) {
   int ranges[1][3] = {{0, 0, 1}}, zero = 0;
@@ -42,6 +46,13 @@ static void nulls(void) {
       MPI_Comm_split(MPI_COMM_WORLD, 0, 0, NULL),
       MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, NULL),
       MPI_Comm_get_info(MPI_COMM_WORLD, NULL),
+      MPI_Comm_create_errhandler(on_error, NULL),
+      MPI_Win_create_errhandler(on_window_error, NULL),
+      MPI_File_create_errhandler(on_file_error, NULL),
+      MPI_Errhandler_free(NULL),
+      MPI_Add_error_class(NULL),
+      MPI_Add_error_code(MPI_ERR_OTHER, NULL),
+      MPI_Add_error_string(MPI_ERR_OTHER, NULL),
       MPI_Group_size(group, NULL),
       MPI_Group_rank(group, NULL),
       MPI_Group_union(group, group, NULL),

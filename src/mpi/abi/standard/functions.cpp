@@ -67,6 +67,15 @@ int MPI_Remove_error_string(int error) {
   return weft::mpi::remove_error_string("MPI_Remove_error_string", error);
 }
 
+int MPI_Psend_init_c(const void* buffer, int parts, MPI_Count count, MPI_Datatype type, int to,
+                     int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return MPI_Psend_init(buffer, parts, count, type, to, tag, comm, info, request);
+}
+int MPI_Precv_init_c(void* buffer, int parts, MPI_Count count, MPI_Datatype type, int from, int tag,
+                     MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return MPI_Precv_init(buffer, parts, count, type, from, tag, comm, info, request);
+}
+
 #define WEFT_MPI_HANDLE_NUMBER(name, Handle)             \
   int MPI_##name##_toint(Handle handle) {                \
     return weft::mpi::abi::to_fortran<Handle>(handle);   \
