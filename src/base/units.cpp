@@ -135,7 +135,8 @@ Result<Bandwidth> parse_bandwidth(std::string_view text) {
 }
 
 std::string to_text(ByteCount bytes) {
-  static constexpr std::array<std::string_view, 5> names{"B", "KiB", "MiB", "GiB", "TiB"};
+  static constexpr std::array<std::string_view, 7> names{"B",   "KiB", "MiB", "GiB",
+                                                         "TiB", "PiB", "EiB"};
   return scaled(static_cast<double>(bytes.value()), 1024, names);
 }
 
@@ -145,7 +146,8 @@ std::string to_text(Duration duration) {
 }
 
 std::string to_text(Bandwidth bandwidth) {
-  static constexpr std::array<std::string_view, 5> names{"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
+  static constexpr std::array<std::string_view, 7> names{"B/s",  "kB/s", "MB/s", "GB/s",
+                                                         "TB/s", "PB/s", "EB/s"};
   return scaled(static_cast<double>(bandwidth.bytes_per_second()), 1000, names);
 }
 

@@ -69,6 +69,7 @@ TEST(units, amounts_that_are_too_large_are_told_the_limit_and_not_that_they_are_
 
 TEST(units, text_keeps_four_digits) {
   EXPECT_EQ(to_text(ByteCount(65536)), "64 KiB");
+  EXPECT_EQ(to_text(ByteCount(UINT64_MAX)), "16 EiB");
   EXPECT_EQ(to_text(Duration(38'712'345)), "38.71 ms");
   EXPECT_EQ(to_text(Bandwidth::bytes_per_second(11'900'000)), "11.9 MB/s");
 }
