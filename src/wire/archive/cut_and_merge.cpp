@@ -150,6 +150,9 @@ Result<std::unique_ptr<ArchiveWriter>> create(const ArchiveTarget& out, ArchiveT
 Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& out,
                                   std::uint64_t from, std::uint64_t count,
                                   const ProgressCallback& progress) {
+  if (count == 0) {
+    return Error{ErrorCode::invalid_argument, "--count: 0 items make no archive; give 1 or more"};
+  }
   const std::string one[] = {in};
   auto inputs = Inputs::open(one, out);
   if (!inputs) return std::move(inputs).error();

@@ -67,7 +67,8 @@ struct ArchiveTarget {
 };
 
 /// Writes items `from`, `from`+1, … of an archive, `count` at most, to `out`, in the same format:
-/// versions, compression, time, host and user stay. Returns how many were written.
+/// versions, compression, time, host and user stay. Returns how many were written. A `count` of 0
+/// is an error.
 Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& out,
                                   std::uint64_t from, std::uint64_t count,
                                   const ProgressCallback& progress = {});

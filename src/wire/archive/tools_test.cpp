@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "wire/archive/component.hpp"
 #include "wire/archive/golden.hpp"
 #include "wire/archive/reader.hpp"
@@ -117,6 +119,8 @@ TEST_F(archive_tools, cuts_items_out_of_the_middle) {
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre());
   EXPECT_THAT(cut_archive(path, out("out2"), 6, 1).error().message,
               HasSubstr("--from 6: '" + path + "' has 5 items, counted from 0; name one"));
+  EXPECT_THAT(cut_archive(path, out("out2"), 1, 0).error().message, HasSubstr("--count: 0 items"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "out2"));
   EXPECT_EQ(*cut_archive(make_golden("timeslices.tsa"), out("out"), 1, 1), 1u);
   EXPECT_THAT(indices(directory_ / "out"), ElementsAre(6));
 }
