@@ -44,6 +44,12 @@ std::optional<std::uint32_t> parse_slots(std::string_view word) {
 }  // namespace
 
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text, const std::string& path) {
+  if (text.find('\0') != std::string_view::npos) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("{}: is not a text file; name one with a line for each host, such as: "
+                             "node1 4",
+                             path)};
+  }
   std::vector<HostSlots> hosts;
   for (std::uint32_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -32,6 +32,10 @@ TEST(host_file, names_the_line_that_is_wrong) {
             "hosts:1: '0' is no number of slots; write HOST, HOST 4 or HOST slots=4");
   EXPECT_EQ(complaint("a 1 2\n"), "hosts:1: '2' is too much; write HOST, HOST 4 or HOST slots=4");
   EXPECT_EQ(complaint("# none\n"), "hosts: names no host; write a line for each, such as: node1 4");
+  EXPECT_EQ(complaint(std::string_view("\x7f"
+                                       "ELF\0\xff",
+                                       6)),
+            "hosts: is not a text file; name one with a line for each host, such as: node1 4");
   EXPECT_NE(read_host_file("/nowhere/hosts").error().message.find("/nowhere/hosts"),
             std::string::npos);
 }
