@@ -15,12 +15,17 @@ int ring(Process& process, std::span<const std::string>) {
 
   std::uint64_t sum = 0;
   const auto bytes = std::as_writable_bytes(std::span(&sum, 1));
-  if (own > 0 && !world.wait(world.start_receive(before, Tag(0), bytes))) return 1;
+  const auto wait = [&](Operation operation) {
+    const auto done = world.wait(operation);
+    if (!done) std::fprintf(stderr, "ring: %s\n", done.error().message.c_str());
+    return done.ok();
+  };
+  if (own > 0 && !wait(world.start_receive(before, Tag(0), bytes))) return 1;
   sum += own;
-  if (!world.wait(world.start_send(behind, Tag(0), bytes))) return 1;
+  if (!wait(world.start_send(behind, Tag(0), bytes))) return 1;
   if (own > 0) return 0;
 
-  if (!world.wait(world.start_receive(before, Tag(0), bytes))) return 1;
+  if (!wait(world.start_receive(before, Tag(0), bytes))) return 1;
   std::printf("the ranks of %u processes add up to %llu\n", size,
               static_cast<unsigned long long>(sum));
   return 0;
