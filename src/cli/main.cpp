@@ -91,7 +91,7 @@ int flushed(int code) {
 std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const bool of_words = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                         dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  const std::vector<std::string> rest = app.remaining(true);
+  const std::vector<std::string> rest = unread_words(app);
   // The value of an option that there is not may be one word too many for a positional. Words after
   // "--" are the program's.
   const bool has_unknown_option =

@@ -147,8 +147,19 @@ std::string explain_command(const CLI::App& command, const std::string& word) {
   return unknown(command, word, "command", did_you_mean(guess));
 }
 
+std::vector<std::string> unread_words(const CLI::App& root) {
+  const std::vector<std::string> above = root.remaining();
+  std::vector<std::string> words;
+  for (const CLI::App* sub : root.get_subcommands()) {
+    const auto below = unread_words(*sub);
+    words.insert(words.end(), below.begin(), below.end());
+  }
+  words.insert(words.end(), above.begin(), above.end());
+  return words;
+}
+
 std::string explain_unknown(const CLI::App& root) {
-  const std::vector<std::string> words = root.remaining(true);
+  const std::vector<std::string> words = unread_words(root);
   const CLI::App& command = deepest_command(root);
   if (words.empty()) return fmt::format("see {} --help", full_name(command));
   const std::vector<std::string> commands = commands_of(command);

@@ -20,6 +20,10 @@ std::string full_name(const CLI::App& command);
 /// Returns the names of the command's subcommands that help shows.
 std::vector<std::string> commands_of(const CLI::App& command);
 
+/// Returns the words of the command line that no command took, those of the innermost first: words
+/// behind "--" that a command has no use for are its parents'.
+std::vector<std::string> unread_words(const CLI::App& root);
+
 /// Returns the error text for a word that `command` does not know, as an option or as the name of a
 /// command below it.
 std::string explain_option(const CLI::App& command, const std::string& word);

@@ -63,6 +63,8 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
   EXPECT_EQ(said("stream local --input 3 here"),
             "unknown option '--input' of weft stream local: did you mean --inputs?; see weft "
             "stream local --help");
+  EXPECT_EQ(said("stream local --frobnicate -- --other"),
+            "unknown option '--frobnicate' of weft stream local; see weft stream local --help");
   EXPECT_EQ(said("stream local here"),
             "'here' is one word too many for weft stream local; see weft stream local --help");
   EXPECT_EQ(said("qos a.toml"),
