@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -143,6 +144,14 @@ void occupy_closed_streams() {
   }
 }
 
+int tell_out_of_memory(const CLI::App& app) {
+  print_error(
+      fmt::format("out of memory in {}; use fewer nodes, smaller buffers or a smaller input, "
+                  "or raise the limit (ulimit -v)",
+                  full_name(deepest_command(app))));
+  return static_cast<int>(ExitCode::system);
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "weft carries messages and data streams between the processes of a cluster.\n"
@@ -198,6 +207,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     print_error(explain(app, e));
     return static_cast<int>(ExitCode::usage);
+  } catch (const std::bad_alloc&) {
+    return tell_out_of_memory(app);
   }
   return flushed(static_cast<int>(outcome.code));
 }

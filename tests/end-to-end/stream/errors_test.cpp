@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -152,6 +153,18 @@ TEST(stream_errors, full_disk_ends_the_run) {
                             "tsa:/dev/full", "--timeslices", "200", "--no-limit", "--json"},
                            30),
                   system_refused, "/dev/full");
+}
+
+TEST(stream_errors, memory_that_ends_is_told_with_the_command_that_needed_it) {
+  if (memory_factor > 1) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  const rlimit little{.rlim_cur = 300'000'000, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
+  WeftProcess simulation({"simulate", "uniform", "--topology", "fat-tree:65536"});
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  expect_one_line(simulation.wait(30), system_refused,
+                  "out of memory in weft simulate uniform; use fewer nodes");
 }
 
 TEST(stream_errors, standard_output_that_cannot_be_written_is_told) {
