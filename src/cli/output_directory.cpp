@@ -90,8 +90,8 @@ Result<void> prepare_directory(const std::string& directory, bool force, std::st
   return refuse_foreign_files(directory, force, option);
 }
 
-Result<void> refuse_foreign_files(const std::string& directory, bool force,
-                                  std::string_view option) {
+Result<void> refuse_foreign_files(const std::string& directory, bool force, std::string_view option,
+                                  bool reads_records) {
   std::error_code error;
   for (const OwnFile& file : own_files) {
     const fs::path path = fs::path(directory) / file.name;
@@ -102,6 +102,13 @@ Result<void> refuse_foreign_files(const std::string& directory, bool force,
                                option, path.string())};
     }
     if (force || is_own(path, file.mark)) continue;
+    if (reads_records && path.extension() == ".json") {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("{}: {} is there, and weft did not write it; make such a directory "
+                               "with weft stream local --out DIR, or with --out of weft simulate "
+                               "or weft qos",
+                               option, path.string())};
+    }
     return Error{ErrorCode::invalid_argument,
                  fmt::format("{}: {} is there, and weft did not write it; name another "
                              "directory, or replace it with --force",

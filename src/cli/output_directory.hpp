@@ -19,9 +19,9 @@ namespace weft::cli {
 void add_force_option(CLI::App& command, bool& force, const char* group = "Output");
 
 /// Refuses a directory in which a file has the name of a record or a report but is none that weft
-/// wrote, unless `force`.
-Result<void> refuse_foreign_files(const std::string& directory, bool force,
-                                  std::string_view option = "--out");
+/// wrote, unless `force`. A command that `reads_records` of the directory writes only reports.
+Result<void> refuse_foreign_files(const std::string& directory, bool force, std::string_view option,
+                                  bool reads_records = false);
 
 /// The error of writing what `option` names.
 Error of_option(const char* option, const Error& error);

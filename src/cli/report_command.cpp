@@ -47,7 +47,7 @@ void add_report_command(CLI::App& root, Outcome& outcome) {
   command->footer(examples);
   command->callback([dir, force, &outcome] {
     auto good = check_directory(*dir);
-    if (good.ok()) good = refuse_foreign_files(*dir, *force, "DIR");
+    if (good.ok()) good = refuse_foreign_files(*dir, *force, "DIR", true);
     if (!good) return report_error(good.error(), outcome);
     const Result<std::string> path = report::write_report(*dir);
     if (path) {

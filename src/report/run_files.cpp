@@ -89,9 +89,10 @@ Result<std::vector<RunRecord>> read_runs(const std::string& dir) {
   }
   if (runs.empty()) {
     return Error{ErrorCode::not_found,
-                 fmt::format("{}: not found, nor a record of another command beside it; name a "
-                             "directory that a command wrote with --out",
-                             run_path)};
+                 fmt::format("weft did not write '{}': it has no record of a run; make such a "
+                             "directory with weft stream local --out DIR, or with --out of weft "
+                             "simulate or weft qos",
+                             dir)};
   }
   return runs;
 }

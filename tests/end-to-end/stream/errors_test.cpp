@@ -155,6 +155,15 @@ TEST(stream_errors, full_disk_ends_the_run) {
                   system_refused, "/dev/full");
 }
 
+TEST(stream_errors, a_report_of_what_weft_did_not_write_names_a_command_that_does) {
+  ScratchDirectory directory;
+  expect_one_line(run_weft({"report", directory.path()}, 30), usage,
+                  "make such a directory with weft stream local --out DIR");
+  std::ofstream(directory / "run.json") << "{}";
+  expect_one_line(run_weft({"report", directory.path()}, 30), usage,
+                  "run.json is there, and weft did not write it; make such a directory with weft");
+}
+
 TEST(stream_errors, memory_that_ends_is_told_with_the_command_that_needed_it) {
   if (memory_factor > 1) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
   rlimit before{};
