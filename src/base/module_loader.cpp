@@ -9,6 +9,8 @@
 #include <system_error>
 #include <vector>
 
+#include "base/make_error.hpp"
+
 namespace weft {
 namespace {
 
@@ -40,7 +42,7 @@ Result<std::string> find_module(const std::string& library) {
   for (const auto& place : places(library)) {
     if (is_file(place)) return place.string();
   }
-  return Error{ErrorCode::not_found, fmt::format("{} is nowhere beside this program", library)};
+  return make_error(ErrorCode::not_found, "{} is nowhere beside this program", library);
 }
 
 Result<const void*> load_module_table(const ModuleRequest& request) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mpi_launcher.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <sstream>
+
+#include "base/make_error.hpp"
 
 namespace weft {
 
@@ -40,10 +40,10 @@ Result<std::string> mpi_of_launcher(const std::string& launcher) {
   for (const char* word : {"orterun", "openmpi", "prte"}) {
     if (real.find(word) != std::string::npos) return std::string("openmpi");
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{} is no launcher that weft knows: give mpirun and what it starts, or "
-                           "--mpi openmpi or mpich",
-                           launcher)};
+  return invalid(
+      "{} is no launcher that weft knows: give mpirun and what it starts, or --mpi openmpi or "
+      "mpich",
+      launcher);
 }
 
 }  // namespace weft

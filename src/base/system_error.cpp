@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -90,9 +91,7 @@ Result<std::string> read_text_file(const std::string& path, std::uint64_t larges
     if (n == 0) return text;
     text.append(piece, static_cast<std::size_t>(n));
     if (text.size() <= largest) continue;
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("'{}' has more than {}; use a smaller one", path, to_text(ByteCount(largest)))};
+    return invalid("'{}' has more than {}; use a smaller one", path, to_text(ByteCount(largest)));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 
+#include "base/make_error.hpp"
+
 namespace weft {
 namespace {
 
@@ -78,16 +80,14 @@ constexpr std::array<Unit, 16> rate_units{{{"bit", 0.125},
                                            {"GiB", 0x1p30}}};
 
 Error not_understood(std::string_view what, std::string_view text, std::string_view example) {
-  return {ErrorCode::invalid_argument,
-          fmt::format("'{}' is not a {}: write it like {}", text, what, example)};
+  return invalid("'{}' is not a {}: write it like {}", text, what, example);
 }
 
 /// Of bytes, or bytes per second: 63 bits hold it, and the limits that errors name.
 constexpr double most = 9.2e18;
 
 Error too_large(std::string_view text, std::string_view limit) {
-  return {ErrorCode::invalid_argument,
-          fmt::format("'{}' is too large: write at most {}", text, limit)};
+  return invalid("'{}' is too large: write at most {}", text, limit);
 }
 
 std::string scaled(double value, double step, std::span<const std::string_view> names) {
@@ -114,8 +114,7 @@ Result<Duration> parse_duration(std::string_view text) {
   // Times are counted in 63 bits: sums and small multiples of a user's values must fit.
   constexpr double ten_years_ns = 10 * 365.25 * 86'400e9;
   if (*amount > ten_years_ns) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is longer than ten years; write less", text)};
+    return invalid("'{}' is longer than ten years; write less", text);
   }
   return Duration(static_cast<std::int64_t>(*amount));
 }
@@ -128,8 +127,7 @@ Result<Bandwidth> parse_bandwidth(std::string_view text) {
   if (*amount > most) return too_large(text, "8000000000GB/s");
   // Rounded to 0 it would mean no limit to callers that know such a thing.
   if (*amount > 0 && *amount < 1) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is below one byte per second: write at least 8bit/s", text)};
+    return invalid("'{}' is below one byte per second: write at least 8bit/s", text);
   }
   return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(*amount));
 }

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/make_error.hpp"
+
 namespace weft {
 namespace {
 
@@ -36,8 +38,7 @@ int open_unnamed(const std::string& path) {
 Result<WholeFile> WholeFile::create(std::string path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: is there and no ordinary file; name another one", path)};
+    return invalid("{}: is there and no ordinary file; name another one", path);
   }
   std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
   int fd = open_unnamed(path);

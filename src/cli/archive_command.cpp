@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -199,11 +200,11 @@ struct Options {
 
 void recover(const Options& options, Outcome& outcome) {
   if (options.files.size() > 1 && !options.out.empty()) {
-    return report_error({ErrorCode::invalid_argument,
-                         fmt::format("--out '{}' names one archive for {} files; leave it out, or "
-                                     "recover them one by one",
-                                     options.out, options.files.size())},
-                        outcome);
+    return report_error(
+        invalid(
+            "--out '{}' names one archive for {} files; leave it out, or recover them one by one",
+            options.out, options.files.size()),
+        outcome);
   }
   for (const std::string& file : options.files) {
     const auto recovered = wire::recover_archive(file, options.out, options.existing());

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/make_error.hpp"
 #include "cli/commands.hpp"
 #include "rdma/machine.hpp"
 
@@ -78,12 +79,10 @@ void run_doctor(const DoctorCommand& command, Outcome& outcome) {
   const rdma::MachineSource source = source_of(command);
   std::error_code error;
   if (!std::filesystem::is_directory(source.sys, error)) {
-    return report_error(
-        {ErrorCode::invalid_argument,
-         fmt::format("--root: there is no directory {}; copy a machine's /sys/class/infiniband and "
-                     "/proc/sys there",
-                     source.sys)},
-        outcome);
+    return report_error(invalid("--root: there is no directory {}; copy a machine's "
+                                "/sys/class/infiniband and /proc/sys there",
+                                source.sys),
+                        outcome);
   }
   const rdma::MachineReport report = rdma::inspect(source);
   if (command.json) {

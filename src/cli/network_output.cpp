@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/stream_output.hpp"
@@ -40,10 +41,9 @@ void add_trace_options(CLI::App& command, TraceSettings& settings) {
 
 Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t parts) {
   if (parts == 1 || settings.path.empty()) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--trace: {}: a simulation in {} parts has none; start one process "
-                           "without --parts",
-                           settings.path, parts)};
+  return invalid(
+      "--trace: {}: a simulation in {} parts has none; start one process without --parts",
+      settings.path, parts);
 }
 
 Result<void> NetworkOutput::check(std::span<const std::string> names) const {
@@ -54,14 +54,11 @@ Result<void> NetworkOutput::check(std::span<const std::string> names) const {
     const std::string path = path_for(settings_.path, name);
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--trace: {} is a directory; name a file in it", path)};
+      return invalid("--trace: {} is a directory; name a file in it", path);
     }
     if (settings_.replaces || !std::filesystem::is_regular_file(path, error)) continue;
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--trace: {} exists already; name another file, or replace it with "
-                             "--force",
-                             path)};
+    return invalid("--trace: {} exists already; name another file, or replace it with --force",
+                   path);
   }
   return {};
 }

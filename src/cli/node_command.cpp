@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/make_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
 #include "cli/parsed_option.hpp"
@@ -29,16 +30,15 @@ struct NodeCommand {
 Result<void> share_out(std::uint32_t nodes, bool inputs_given, bool computes_given,
                        StreamOptions& o) {
   const auto wrong = [&](std::string_view option, std::uint32_t value) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{} {} leaves nothing for the others of {} nodes; use 1 to {}", option,
-                             value, nodes, nodes - 1)};
+    return invalid("{} {} leaves nothing for the others of {} nodes; use 1 to {}", option, value,
+                   nodes, nodes - 1);
   };
   if (inputs_given && computes_given) {
     if (std::uint64_t{o.inputs} + o.computes == nodes) return {};
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--inputs {} and --computes {} make {} nodes, but there are {}; start "
-                             "as many processes, or leave one of the two options out",
-                             o.inputs, o.computes, std::uint64_t{o.inputs} + o.computes, nodes)};
+    return invalid(
+        "--inputs {} and --computes {} make {} nodes, but there are {}; start as many processes, "
+        "or leave one of the two options out",
+        o.inputs, o.computes, std::uint64_t{o.inputs} + o.computes, nodes);
   }
   if (inputs_given) {
     if (o.inputs == 0 || o.inputs >= nodes) return wrong("--inputs", o.inputs);
@@ -91,10 +91,9 @@ Result<stream::ClusterOutcome> take_part(NodeCommand& state, stream::JoinedClust
 void run_node(CLI::App& command, NodeCommand& state, Outcome& outcome) {
   StreamSettings& settings = state.settings;
   if (scenario_path(settings.stream)) {
-    return report_error({ErrorCode::invalid_argument,
-                         fmt::format("--fabric {}: a simulation has all nodes of a job in one "
-                                     "process; use weft stream local",
-                                     settings.stream.fabric)},
+    return report_error(invalid("--fabric {}: a simulation has all nodes of a job in one process; "
+                                "use weft stream local",
+                                settings.stream.fabric),
                         outcome);
   }
   if (auto checked = stream::check_cluster(state.cluster); !checked) {

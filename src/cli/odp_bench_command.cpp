@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/odp_options.hpp"
@@ -134,15 +135,13 @@ void bench(const BenchCommand& command, const rdma::StopCheck& stop, Outcome& ou
   const auto place = rdma::parse_place(command.server);
   if (!place || place->host.empty()) {
     return report_error(
-        {ErrorCode::invalid_argument,
-         fmt::format("HOST:PORT: '{}' is no server; write one such as node1:7000", command.server)},
+        invalid("HOST:PORT: '{}' is no server; write one such as node1:7000", command.server),
         outcome);
   }
   if (std::uint64_t{o.size} * o.operations > rdma::most_buffer_bytes) {
     return report_error(
-        {ErrorCode::invalid_argument,
-         fmt::format("--size {} and --num-ops {} need {}: 1 GiB is the most", o.size, o.operations,
-                     to_text(ByteCount(std::uint64_t{o.size} * o.operations)))},
+        invalid("--size {} and --num-ops {} need {}: 1 GiB is the most", o.size, o.operations,
+                to_text(ByteCount(std::uint64_t{o.size} * o.operations))),
         outcome);
   }
   if (!command.timeouts.empty()) return measure_timeouts(command, *place, stop, outcome);

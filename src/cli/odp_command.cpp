@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "base/make_error.hpp"
 #include "base/split.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
@@ -108,16 +109,13 @@ void print_text(const SimulateCommand& command, const Outcomes& outcomes) {
 
 Result<void> check(const BenchmarkOptions& o) {
   if (o.paged != rdma::PagedSide::none && !o.profile.has_paging) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--device: {} has no on-demand paging; use --odp none, or connectx-4",
-                             o.profile.name)};
+    return invalid("--device: {} has no on-demand paging; use --odp none, or connectx-4",
+                   o.profile.name);
   }
   const double posting = (o.interval.to_seconds() + o.jitter.to_seconds()) * o.operations;
   if (posting > rdma::longest_posting.to_seconds()) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("--interval: {} operations take {:.0f} s to post; {:.0f} s is the most",
-                    o.operations, posting, rdma::longest_posting.to_seconds())};
+    return invalid("--interval: {} operations take {:.0f} s to post; {:.0f} s is the most",
+                   o.operations, posting, rdma::longest_posting.to_seconds());
   }
   return {};
 }
@@ -190,8 +188,7 @@ Result<net::rc::Verb> parse_verb(const std::string& text) {
   if (text == "read") return net::rc::Verb::read;
   if (text == "write") return net::rc::Verb::write;
   if (text == "send") return net::rc::Verb::send;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no operation: use read, write or send", text)};
+  return invalid("'{}' is no operation: use read, write or send", text);
 }
 
 Result<std::string> parse_directory_name(const std::string& text) {
@@ -209,19 +206,16 @@ Result<rdma::Avoidance> parse_avoidance(const std::string& text) {
     const bool known = all || word == "smallest-rnr" || word == "dummy" || word == "reissue" ||
                        word == "prefetch" || word == "bound" || word == "none";
     if (!known) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' avoids nothing: use smallest-rnr, dummy, reissue, prefetch, "
-                               "bound, all or none",
-                               word)};
+      return invalid(
+          "'{}' avoids nothing: use smallest-rnr, dummy, reissue, prefetch, bound, all or none",
+          word);
     }
     if (!seen.insert(word).second) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' is there twice; leave one out", word)};
+      return invalid("'{}' is there twice; leave one out", word);
     }
     has_none = has_none || word == "none";
     if (has_none && text != "none") {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' has none beside others; leave one out", text)};
+      return invalid("'{}' has none beside others; leave one out", text);
     }
     if (all || word == "smallest-rnr") avoidance.smallest_rnr_delay = true;
     if (all || word == "dummy") avoidance.dummy_after = rdma::dummy_after;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/odp_live.hpp"
@@ -68,8 +69,7 @@ Result<wire::CaptureReader> open_capture(const std::string& path, const StopSign
   if (path != "-") return wire::CaptureReader::open(path, is_stopped);
   std::FILE* const stream = ::fdopen(::dup(STDIN_FILENO), "rb");
   if (stream == nullptr) {
-    return Error{ErrorCode::io,
-                 fmt::format("-: cannot read standard input: {}", std::strerror(errno))};
+    return make_error(ErrorCode::io, "-: cannot read standard input: {}", std::strerror(errno));
   }
   return wire::CaptureReader::open(stream, path, is_stopped);
 }
@@ -271,8 +271,7 @@ void diagnose_files(const DiagnoseCommand& command, Outcome& outcome) {
 Result<Duration> parse_pause(const std::string& text) {
   auto pause = parse_duration(text);
   if (pause && *pause < Duration::milliseconds(1)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is shorter than a look takes; use 1ms or more", text)};
+    return invalid("'{}' is shorter than a look takes; use 1ms or more", text);
   }
   return pause;
 }

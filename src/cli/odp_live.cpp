@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "rdma/live_counters.hpp"
 #include "rdma/sysfs.hpp"
@@ -93,10 +94,10 @@ void watch_counters(const LiveOptions& options, Outcome& outcome) {
   rdma::CounterWatch watch;
   if (watch.look(sample(options)).empty()) {
     return report_error(
-        {ErrorCode::not_found,
-         fmt::format("--live: there is no RDMA device below {}sys/class/infiniband; "
-                     "name captures instead",
-                     options.root.ends_with('/') ? options.root : options.root + "/")},
+        make_error(
+            ErrorCode::not_found,
+            "--live: there is no RDMA device below {}sys/class/infiniband; name captures instead",
+            options.root.ends_with('/') ? options.root : options.root + "/"),
         outcome);
   }
   std::map<std::string, rdma::CounterJudge> judges;

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft::cli {
@@ -76,8 +77,7 @@ Result<void> prepare_directory(const std::string& directory, bool force, std::st
   if (directory.empty()) return {};
   std::error_code error;
   if (fs::exists(directory, error) && !fs::is_directory(directory, error)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: {} is a file; name a directory", option, directory)};
+    return invalid("{}: {} is a file; name a directory", option, directory);
   }
   fs::create_directories(directory, error);
   if (!error && ::access(directory.c_str(), W_OK | X_OK) != 0) {
@@ -85,7 +85,7 @@ Result<void> prepare_directory(const std::string& directory, bool force, std::st
   }
   if (error) {
     const Error refused = system_error("write in", directory, error.value());
-    return Error{ErrorCode::io, fmt::format("{}: {}", option, refused.message)};
+    return make_error(ErrorCode::io, "{}: {}", option, refused.message);
   }
   return refuse_foreign_files(directory, force, option);
 }
@@ -97,22 +97,21 @@ Result<void> refuse_foreign_files(const std::string& directory, bool force, std:
     const fs::path path = fs::path(directory) / file.name;
     if (!fs::exists(path, error)) continue;
     if (!fs::is_regular_file(path, error)) {  // reading it might wait for ever
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}: {} is no ordinary file; name another directory, or remove it",
-                               option, path.string())};
+      return invalid("{}: {} is no ordinary file; name another directory, or remove it", option,
+                     path.string());
     }
     if (force || is_own(path, file.mark)) continue;
     if (reads_records && path.extension() == ".json") {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}: {} is there, and weft did not write it; make such a directory "
-                               "with weft stream local --out DIR, or with --out of weft simulate "
-                               "or weft qos",
-                               option, path.string())};
+      return invalid(
+          "{}: {} is there, and weft did not write it; make such a directory with weft stream "
+          "local "
+          "--out DIR, or with --out of weft simulate or weft qos",
+          option, path.string());
     }
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: {} is there, and weft did not write it; name another "
-                             "directory, or replace it with --force",
-                             option, path.string())};
+    return invalid(
+        "{}: {} is there, and weft did not write it; name another directory, or replace it with "
+        "--force",
+        option, path.string());
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/make_error.hpp"
 #include "base/nearest.hpp"
 #include "base/parse_toml.hpp"
 #include "base/system_error.hpp"
@@ -135,10 +136,9 @@ Result<std::vector<report::Reference>> read_references(const std::string& path) 
   } catch (const toml::parse_error& parse_error) {
     std::string what(parse_error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}:{}: {}; correct that line, or name a file such as "
-                             "examples/references/paper-1.toml",
-                             path, parse_error.source().begin.line, what)};
+    return invalid(
+        "{}:{}: {}; correct that line, or name a file such as examples/references/paper-1.toml",
+        path, parse_error.source().begin.line, what);
   } catch (Refusal& refusal) {
     return std::move(refusal.error);
   }

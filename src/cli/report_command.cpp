@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/make_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
 #include "report/report.hpp"
@@ -30,9 +31,8 @@ Result<void> check_directory(const std::string& dir) {
   std::error_code error;
   if (std::filesystem::is_directory(dir, error)) return {};
   const bool exists = std::filesystem::exists(dir, error);
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("DIR: {} '{}'; name the directory that a command wrote with --out",
-                           exists ? "this is a file:" : "there is no directory", dir)};
+  return invalid("DIR: {} '{}'; name the directory that a command wrote with --out",
+                 exists ? "this is a file:" : "there is no directory", dir);
 }
 
 }  // namespace

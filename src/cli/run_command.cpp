@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
@@ -68,8 +69,7 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
     lacks = "--outbox SIZE";
   }
   if (given == nullptr) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}: means nothing without {}", given, lacks)};
+  return invalid("{}: means nothing without {}", given, lacks);
 }
 
 /// Checks once, instead of in every process of this machine, what the processes need of it. Other
@@ -85,10 +85,10 @@ Result<void> check_here(const LaunchOptions& launch) {
 
 Result<void> check_program(const std::vector<std::string>& command) {
   if (!command.front().empty() && command.front().front() != '-') return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("COMMAND: '{}' is no program; write weft run OPTIONS -- PROGRAM, with "
-                           "options of weft before the --",
-                           command.front())};
+  return invalid(
+      "COMMAND: '{}' is no program; write weft run OPTIONS -- PROGRAM, with options of weft before "
+      "the --",
+      command.front());
 }
 
 /// Not by fmt::print, which throws when standard error is closed: the job would end with it.

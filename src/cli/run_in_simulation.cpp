@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/ranks_table.hpp"
@@ -81,19 +82,19 @@ Result<Json> read_report(const std::string& text) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the simulation's report cannot be read ({}); use the same version "
-                             "of weft everywhere",
-                             error.what())};
+    return make_error(
+        ErrorCode::corrupt,
+        "the simulation's report cannot be read ({}); use the same version of weft everywhere",
+        error.what());
   }
 }
 
 /// It ended well and has said nothing of itself.
 Error is_no_program(const LaunchOptions& launch) {
-  return {ErrorCode::invalid_argument,
-          fmt::format("'{}' never called weft::run_program: --fabric {} needs a program that is "
-                      "linked to weft, or to MPICH or Open MPI",
-                      launch.command.front(), launch.fabric)};
+  return invalid(
+      "'{}' never called weft::run_program: --fabric {} needs a program that is linked to weft, or "
+      "to MPICH or Open MPI",
+      launch.command.front(), launch.fabric);
 }
 
 void run_one(const SimulatedLaunch& launch, bool json, Outcome& outcome) {
@@ -202,16 +203,14 @@ Result<void> refuse_real_options(const LaunchOptions& launch) {
                       : !launch.hosts.empty()   ? "--hosts"
                                                 : nullptr;
   if (launch.heartbeat != Duration{}) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--heartbeat: with --fabric {} a host that is cut off is gone after "
-                             "--peer-timeout, and weft probes nothing before; leave it out",
-                             launch.fabric)};
+    return invalid(
+        "--heartbeat: with --fabric {} a host that is cut off is gone after --peer-timeout, and "
+        "weft probes nothing before; leave it out",
+        launch.fabric);
   }
   if (given == nullptr) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}: with --fabric {} hosts and links are those of the scenario; say it "
-                           "there",
-                           given, launch.fabric)};
+  return invalid("{}: with --fabric {} hosts and links are those of the scenario; say it there",
+                 given, launch.fabric);
 }
 
 }  // namespace
@@ -249,8 +248,7 @@ Result<void> refuse_simulation_options(const SimulationOptions& options) {
                       : options.json  ? "--json"
                                       : nullptr;
   if (given == nullptr) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}: real processes have none; use --fabric sim:SCENARIO.toml", given)};
+  return invalid("{}: real processes have none; use --fabric sim:SCENARIO.toml", given);
 }
 
 void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& options,
@@ -264,10 +262,9 @@ void run_in_simulation(const LaunchOptions& launch, const SimulationOptions& opt
         {scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)}, outcome);
   }
   if (!scenario->qos.empty()) {
-    return report_error({ErrorCode::invalid_argument,
-                         fmt::format("--fabric {}: its [qos] is an experiment with jobs of its "
-                                     "own; run it with weft qos --scenario",
-                                     launch.fabric)},
+    return report_error(invalid("--fabric {}: its [qos] is an experiment with jobs of its own; run "
+                                "it with weft qos --scenario",
+                                launch.fabric),
                         outcome);
   }
   SimulatedLaunch each{.launch = launch, .seed = options.seed};

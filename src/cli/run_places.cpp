@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run_places.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <numeric>
 #include <sstream>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/parsed_option.hpp"
 #include "launch/launched_job.hpp"
@@ -17,10 +16,6 @@ namespace weft::cli {
 namespace {
 
 constexpr std::uint32_t most_connections = 1u << 20;
-
-Error wrong(std::string what) {
-  return {ErrorCode::invalid_argument, std::move(what)};
-}
 
 template <class Value, class Option>
 void take(const CLI::App& command, const char* option, const std::optional<Value>& from,
@@ -35,16 +30,15 @@ Result<void> find_by_file(const CLI::App& command, const std::string& path, Laun
   if (!addresses) return std::move(addresses).error();
   if (command.count("--fabric") == 0 && !file->fabric.empty()) launch.fabric = file->fabric;
   const auto fabric = parse_file_fabric(launch.fabric);
-  if (!fabric) return wrong(fmt::format("--fabric: {}", fabric.error().message));
+  if (!fabric) return invalid("--fabric: {}", fabric.error().message);
   // Each process reads it by itself, wherever it changes to.
   launch.file = std::filesystem::absolute(path).string();
   if (command.count("--processes") == 0) {
     launch.processes = static_cast<std::uint32_t>(ranks_here(*addresses).size());
     if (launch.processes == 0) {
-      return wrong(
-          fmt::format("{}: none of its {} addresses is this machine's; start weft run on "
-                      "those that have some",
-                      path, addresses->size()));
+      return invalid(
+          "{}: none of its {} addresses is this machine's; start weft run on those that have some",
+          path, addresses->size());
     }
   }
   take(command, "--restart", file->retain, launch.restart);
@@ -67,19 +61,18 @@ Result<void> find_by_hosts(const CLI::App& command, const PlaceOptions& places,
                                      [](auto sum, const HostSlots& h) { return sum + h.slots; });
   if (command.count("--processes") == 0) launch.processes = slots;
   if (launch.processes > slots) {
-    return wrong(fmt::format("-n: {} processes, but {} has {} slots; add hosts or slots",
-                             launch.processes, places.hosts, slots));
+    return invalid("-n: {} processes, but {} has {} slots; add hosts or slots", launch.processes,
+                   places.hosts, slots);
   }
   if (launch.fabric.starts_with("sim:")) {
-    return wrong(
-        fmt::format("--fabric: '{}' with --hosts: a simulation runs on this host; leave one out",
-                    launch.fabric));
+    return invalid("--fabric: '{}' with --hosts: a simulation runs on this host; leave one out",
+                   launch.fabric);
   }
   launch.hosts = std::move(hosts).value();
   launch.ssh.clear();
   std::istringstream words(places.ssh);
   for (std::string word; words >> word;) launch.ssh.push_back(word);
-  if (launch.ssh.empty()) return wrong("--ssh: is empty; name a command, such as ssh");
+  if (launch.ssh.empty()) return invalid("--ssh: is empty; name a command, such as ssh");
   return {};
 }
 
@@ -121,8 +114,8 @@ Result<void> check_times(const CLI::App& command, const PlaceOptions& places,
     return command.count("--" + name) > 0 ? "--" + name : places.config + ": " + name;
   };
   if (launch.timeout && *launch.timeout == Duration{}) {
-    return wrong(fmt::format("{}: 0 leaves processes no time to find each other; use more, as 10s",
-                             place_of("timeout")));
+    return invalid("{}: 0 leaves processes no time to find each other; use more, as 10s",
+                   place_of("timeout"));
   }
   return check_heartbeat(place_of("heartbeat"), launch);
 }
@@ -132,7 +125,7 @@ Result<void> find_places(const CLI::App& command, const PlaceOptions& places,
   if (!places.config.empty()) return find_by_file(command, places.config, launch);
   if (!places.hosts.empty()) return find_by_hosts(command, places, launch);
   for (const char* option : {"--ssh", "--remote-weft"}) {
-    if (command.count(option) > 0) return wrong(fmt::format("{}: needs --hosts FILE", option));
+    if (command.count(option) > 0) return invalid("{}: needs --hosts FILE", option);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/make_error.hpp"
 #include "cli/config_file.hpp"
 #include "cli/parsed_option.hpp"
 #include "sim/scenario/scenario_file.hpp"
@@ -60,18 +61,14 @@ Result<void> resolve(CLI::App& command, StreamSettings& settings) {
       return Error{scenario.error().code, fmt::format("--fabric: {}", scenario.error().message)};
     }
     if (scenario->jobs.size() > 1 || (!scenario->jobs.empty() && !scenario->has_single_job())) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--fabric: {} has jobs of its own, [[jobs]]; run them with weft "
-                               "simulate {}",
-                               *path, *path)};
+      return invalid("--fabric: {} has jobs of its own, [[jobs]]; run them with weft simulate {}",
+                     *path, *path);
     }
     const bool has_job = !scenario->jobs.empty();
     apply_scenario(command, *scenario, has_job ? scenario->jobs[0] : sim::ScenarioJob(), settings);
   } else if (!settings.local.scenario_settings.empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--set {}: only a simulation has a scenario; add --fabric "
-                             "sim:SCENARIO.toml",
-                             settings.local.scenario_settings.front())};
+    return invalid("--set {}: only a simulation has a scenario; add --fabric sim:SCENARIO.toml",
+                   settings.local.scenario_settings.front());
   }
   complete(settings);
   return {};

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/nearest.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
@@ -138,10 +139,8 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   if (good.ok()) good = NetworkOutput(command.out, command.trace, command.json).check({});
   if (good.ok()) good = prepare_directory(command.out, command.trace.replaces);
   if (good.ok() && command.no_limit && scenario->jobs.empty()) {
-    good =
-        Error{ErrorCode::invalid_argument,
-              fmt::format("--no-limit: {} has no job whose limit could be measured; leave it out",
-                          command.scenario)};
+    good = invalid("--no-limit: {} has no job whose limit could be measured; leave it out",
+                   command.scenario);
   }
   if (auto agreed = (*team)->agree(good, text_of(scenario)); !agreed) {
     return report_error(agreed.error(), outcome);

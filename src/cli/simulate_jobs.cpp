@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/ranks_table.hpp"
 #include "cli/scenario_job.hpp"
@@ -103,9 +104,9 @@ bool compare(const Simulation& first, const Result<Simulation>& second, bool jso
     if (!json) fmt::print("a second run did the same\n");
     return true;
   }
-  report_error({ErrorCode::unavailable,
-                fmt::format("two runs with one seed differ: traces {:016x} and {:016x}",
-                            first.trace_hash, second->trace_hash)},
+  report_error(make_error(ErrorCode::unavailable,
+                          "two runs with one seed differ: traces {:016x} and {:016x}",
+                          first.trace_hash, second->trace_hash),
                outcome);
   return false;
 }
@@ -191,10 +192,9 @@ class JobsCommand {
   Result<void> begin_capture() {
     if (command_.capture.empty()) return {};
     if (!scenario_.fabric.reliable) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--capture {}: jobs of {} have no adapters; write transport = "
-                               "\"rc\" in its [fabric]",
-                               command_.capture, command_.scenario)};
+      return invalid(
+          "--capture {}: jobs of {} have no adapters; write transport = \"rc\" in its [fabric]",
+          command_.capture, command_.scenario);
     }
     auto file = rdma::PacketFile::create(command_.capture, command_.trace.replaces
                                                                ? wire::Existing::replace
@@ -224,9 +224,7 @@ class JobsCommand {
   Result<void> read_jobs() {
     if (auto good = workloads_.take_from(scenario_); !good) return good;
     if (!workloads_.empty() && team_.parts() > 1) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("--parts {}: workloads run in one part; leave it out", team_.parts())};
+      return invalid("--parts {}: workloads run in one part; leave it out", team_.parts());
     }
     is_single_ = is_single_ && workloads_.empty();
     for (const sim::ScenarioJob& job : scenario_.jobs) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
@@ -39,9 +40,8 @@ struct StreamCommand {
 /// Only simulations have a trace.
 Result<void> check_trace(const StreamCommand& command) {
   if (command.trace.path.empty() || scenario_path(command.settings.stream)) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--trace: {}: only simulations have a trace; use --fabric sim:SCENARIO",
-                           command.trace.path)};
+  return invalid("--trace: {}: only simulations have a trace; use --fabric sim:SCENARIO",
+                 command.trace.path);
 }
 
 /// Before work begins. A job that is too large is refused later, and needs no notice.
@@ -74,12 +74,10 @@ Result<void> check_comparison(const StreamCommand& command) {
   if (command.schedules.size() < 2 || o.replaces_files) return {};
   for (const std::string& sink : o.sinks) {
     if (!sink.starts_with("tsa:") && !sink.starts_with("file:")) continue;
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("--sink {}: each of {} schedules would write over the files of the one "
-                    "before; compare with check: or null:, or keep the last one's with "
-                    "--force",
-                    sink, command.schedules.size())};
+    return invalid(
+        "--sink {}: each of {} schedules would write over the files of the one before; compare "
+        "with check: or null:, or keep the last one's with --force",
+        sink, command.schedules.size());
   }
   return {};
 }
@@ -163,9 +161,7 @@ Result<std::vector<std::size_t>> parse_sizes(const char* option, const std::stri
   const auto first = parse_byte_count(text.substr(0, dots));
   const auto last = dots == std::string::npos ? first : parse_byte_count(text.substr(dots + 2));
   const auto refuse = [&](const char* why) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: '{}' {}; write one size, or a range such as 1KiB..1MiB", option,
-                             text, why)};
+    return invalid("{}: '{}' {}; write one size, or a range such as 1KiB..1MiB", option, text, why);
   };
   if (!first || !last) return refuse("is no range of sizes");
   if (last->value() < first->value()) return refuse("ends below its beginning");

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/exit_code.hpp"
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/config_file.hpp"
@@ -24,19 +25,18 @@ namespace {
 Result<std::uint64_t> parse_timeslices(const std::string& text) {
   const auto count = parse_number<std::uint64_t>(text);
   if (count && *count > 0) return *count;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is not a number from 1 to 18446744073709551615; leave the option "
-                           "out for a stream that ends with its sources",
-                           text)};
+  return invalid(
+      "'{}' is not a number from 1 to 18446744073709551615; leave the option out for a stream that "
+      "ends with its sources",
+      text);
 }
 
 Result<Duration> parse_length(const std::string& text) {
   auto length = parse_duration(text);
   if (!length || *length > Duration{}) return length;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no time to run for; leave the option out for a stream that "
-                           "ends with its sources",
-                           text)};
+  return invalid(
+      "'{}' is no time to run for; leave the option out for a stream that ends with its sources",
+      text);
 }
 
 void add_link_option(CLI::App& command, StreamSettings& s) {
@@ -192,10 +192,8 @@ Result<void> check_schedule_options(const StreamSettings& settings,
                                     std::span<const std::string> chosen) {
   for (const auto& [option, schedule] : settings.schedule_options) {
     if (std::find(chosen.begin(), chosen.end(), schedule) != chosen.end()) continue;
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: is of schedule {}, and {} has no use for it; leave it out, or "
-                             "choose {}",
-                             option, schedule, fmt::join(chosen, ","), schedule)};
+    return invalid("{}: is of schedule {}, and {} has no use for it; leave it out, or choose {}",
+                   option, schedule, fmt::join(chosen, ","), schedule);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "base/whole_file.hpp"
@@ -50,19 +51,15 @@ struct SweepCommand {
   bool replaces = false;
 };
 
-Error usage(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message)};
-}
-
 /// The question that the options ask, or the directory's when they name no program.
 Result<SweepQuestion> question_of(const SweepCommand& command) {
   SweepQuestion question;
   if (command.command.empty()) {
     if (command.directory.empty() && command.merges) {
-      return usage("--resume: is missing: --merge reads a directory that all tasks share");
+      return invalid("--resume: is missing: --merge reads a directory that all tasks share");
     }
     if (command.directory.empty()) {
-      return usage(
+      return invalid(
           "COMMAND: is missing: name a program after --, as -- mpirun.mpich -n 2 ./program");
     }
     auto stored = emulate::SweepLedger::question_of(command.directory);
@@ -79,14 +76,13 @@ Result<SweepQuestion> question_of(const SweepCommand& command) {
   if (!command.server.empty()) question.server = command.server;
   if (command.use_ucx) question.use_ucx = true;
   if (question.metric.is_time() && question.metric.unit.name != "s") {
-    return usage(
-        fmt::format("--unit {}: the program's time is in s; --unit is for a --metric that "
-                    "is a regular expression",
-                    question.metric.unit.name));
+    return invalid(
+        "--unit {}: the program's time is in s; --unit is for a --metric that is a regular "
+        "expression",
+        question.metric.unit.name);
   }
   if (question.metric.is_time() && !question.metric.file.empty()) {
-    return usage(
-        fmt::format("--metric-file {}: needs a --metric to look for in it", question.metric.file));
+    return invalid("--metric-file {}: needs a --metric to look for in it", question.metric.file);
   }
   return question;
 }
@@ -116,17 +112,17 @@ Result<SweepRequest> resolve(const SweepCommand& command) {
       .predictions = {}};
   if (!command.merges) {
     const auto share = command.share ? Result(*command.share) : share_of_array();
-    if (!share) return usage("--share: " + share.error().message);
+    if (!share) return invalid("--share: {}", share.error().message);
     request.share = *share;
   }
-  if (command.merges && command.share) return usage("--merge: takes all shares; drop --share");
+  if (command.merges && command.share) return invalid("--merge: takes all shares; drop --share");
   if (request.directory.empty() && (command.merges || !request.share.is_all())) {
-    return usage(fmt::format("--resume: is missing: {} a directory that all tasks share",
-                             command.merges ? "--merge reads" : "a share of a sweep needs"));
+    return invalid("--resume: is missing: {} a directory that all tasks share",
+                   command.merges ? "--merge reads" : "a share of a sweep needs");
   }
   for (const std::string& text : command.predictions) {
     auto point = emulate::parse_prediction(text);
-    if (!point) return usage("--predict: " + point.error().message);
+    if (!point) return invalid("--predict: {}", point.error().message);
     request.predictions.push_back(*point);
   }
   if (!command.merges) {
@@ -227,13 +223,13 @@ void run_sweep_command(const SweepCommand& command, Outcome& outcome) {
 Result<double> parse_precision(const std::string& text) {
   auto shares = emulate::parse_bandwidths(text);
   if (shares && shares->size() == 1) return shares->front();
-  return usage(fmt::format("'{}' is no precision: give percent, as 2%", text));
+  return invalid("'{}' is no precision: give percent, as 2%", text);
 }
 
 Result<Duration> parse_budget(const std::string& text) {
   auto budget = parse_duration(text);
   if (!budget || *budget > Duration{}) return budget;
-  return usage(fmt::format("'{}' is no time to measure in: give more than 0, as 10min", text));
+  return invalid("'{}' is no time to measure in: give more than 0, as 10min", text);
 }
 
 void add_networks(CLI::App& sweep, SweepCommand& s) {

@@ -2,7 +2,6 @@
 #include "cli/team.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "sim/partition/thread_exchange.hpp"
 
 namespace weft::cli {
@@ -50,11 +50,9 @@ Result<std::unique_ptr<Team>> Team::assemble(std::uint32_t threads, Outcome& out
   outcome.is_silent = !team->leads();
   if (!team->leads()) discard_output();
   if (threads == 0) return team;
-  auto agreed = team->agree(
-      Error{ErrorCode::invalid_argument,
-            fmt::format("--parts {}: several processes have been started, and each has one part; "
-                        "leave it out",
-                        threads)});
+  auto agreed = team->agree(invalid(
+      "--parts {}: several processes have been started, and each has one part; leave it out",
+      threads));
   // Said before this process leaves the others, of which the first one that ends ends all.
   report_error(agreed.error(), outcome);
   outcome.is_silent = true;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/parsed_option.hpp"
@@ -121,9 +122,8 @@ Result<void> check_congestion_control(const std::string& wanted) {
   for (std::string name; file >> name;) names.push_back(name);
   const bool known = std::find(names.begin(), names.end(), wanted) != names.end();
   if (names.empty() || known || wanted.empty()) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--congestion-control: this kernel has no '{}'; use one of {}", wanted,
-                           fmt::join(names, ", "))};
+  return invalid("--congestion-control: this kernel has no '{}'; use one of {}", wanted,
+                 fmt::join(names, ", "));
 }
 
 /// Levels as connections of weft mark them.
@@ -135,9 +135,7 @@ Result<std::vector<testbed::LevelClass>> levels_of(const std::vector<std::string
     const char* const end = weights[i].data() + weights[i].size();
     const auto [rest, error] = std::from_chars(weights[i].data(), end, weight);
     if (error != std::errc() || rest != end || weight == 0) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("--levels: '{}' is no weight of a level: give 1 to 255", weights[i])};
+      return invalid("--levels: '{}' is no weight of a level: give 1 to 255", weights[i]);
     }
     // More than there are levels are refused with the rest of the options.
     levels.push_back({.dscp = i < dscp.size() ? dscp[i] : std::uint8_t{0}, .weight = weight});
@@ -180,10 +178,10 @@ Result<void> down(const Words& words) {
   if (!words.all) {
     auto ended = Testbed::down(words.name);
     if (ended.ok() || ended.error().code != ErrorCode::not_found) return ended;
-    return Error{ErrorCode::not_found,
-                 fmt::format("--name {}: no testbed of this name is up; weft testbed list shows "
-                             "those that are",
-                             words.name)};
+    return make_error(
+        ErrorCode::not_found,
+        "--name {}: no testbed of this name is up; weft testbed list shows those that are",
+        words.name);
   }
   Result<void> worst;
   for (const auto& name : Testbed::names()) {
@@ -203,8 +201,7 @@ void list() {
 Result<Duration> parse_time_limit(const std::string& text) {
   auto limit = parse_duration(text);
   if (!limit || *limit > Duration{}) return limit;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' leaves no time to run in; give more than 0, as 60min", text)};
+  return invalid("'{}' leaves no time to run in; give more than 0, as 60min", text);
 }
 
 Result<testbed::RunOptions> understand_run(const Words& words, std::uint32_t hosts) {
@@ -244,10 +241,9 @@ void conclude(const Words& words, const testbed::RunResult& result, Outcome& out
   if (result.interrupted) {
     outcome.code = result.signal == SIGTERM ? ExitCode::terminated : ExitCode::interrupted;
   } else if (result.timed_out) {
-    report_error(
-        {ErrorCode::timed_out, fmt::format("--time-limit {}: the command was still running",
-                                           to_text(words.run.time_limit))},
-        outcome);
+    report_error(make_error(ErrorCode::timed_out, "--time-limit {}: the command was still running",
+                            to_text(words.run.time_limit)),
+                 outcome);
     outcome.code = ExitCode::failed;
   } else if (result.exit_code != 0) {
     // The command's own, as a shell passes it on.

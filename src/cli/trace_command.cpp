@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/make_error.hpp"
 #include "base/rng.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
@@ -109,11 +110,9 @@ Result<std::vector<Examined>> examine_all(const ReplayCommand& command) {
     auto examined = examine_complete(file);
     if (!examined) return std::move(examined).error();
     if (!traces.empty() && examined->summary.ranks != traces[0].summary.ranks) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("{}: it has {} ranks and {} has {}: give traces of one program with "
-                      "as many ranks each",
-                      file, examined->summary.ranks, traces[0].file, traces[0].summary.ranks)};
+      return invalid(
+          "{}: it has {} ranks and {} has {}: give traces of one program with as many ranks each",
+          file, examined->summary.ranks, traces[0].file, traces[0].summary.ranks);
     }
     traces.push_back(std::move(examined).value());
   }
@@ -122,10 +121,9 @@ Result<std::vector<Examined>> examine_all(const ReplayCommand& command) {
 
 Result<trace::ReplayOptions> resolve(const ReplayCommand& command) {
   if (!(command.compute_factor >= 0) || command.compute_factor > 1e6) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--compute-factor: {} is not from 0 to 1000000; 1 computes as long as "
-                             "was recorded",
-                             command.compute_factor)};
+    return invalid(
+        "--compute-factor: {} is not from 0 to 1000000; 1 computes as long as was recorded",
+        command.compute_factor);
   }
   auto scenario = sim::read_scenario(command.scenario, command.settings);
   if (!scenario) return std::move(scenario).error();

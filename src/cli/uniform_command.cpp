@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/network_output.hpp"
@@ -104,20 +105,15 @@ Result<sim::Scenario> resolve(const UniformCommand& c) {
     s.network = std::move(preset).value();
   }
   if (c.packet == ByteCount{} || c.packet > ByteCount::mib(1)) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("--packet: {} is no size of a packet; use 1 B to 1MiB", to_text(c.packet))};
+    return invalid("--packet: {} is no size of a packet; use 1 B to 1MiB", to_text(c.packet));
   }
   if (!(c.traffic.load > 0) || c.traffic.load > 1) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--load: {} is no share of a host's link; use a number above 0 and at "
-                             "most 1, such as 0.7",
-                             c.traffic.load)};
+    return invalid(
+        "--load: {} is no share of a host's link; use a number above 0 and at most 1, such as 0.7",
+        c.traffic.load);
   }
   if (c.duration.ticks() <= 0 || c.duration > Duration::seconds(1000)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--duration: {} is not above 0 and at most 1000s; use 1ms",
-                             to_text(c.duration))};
+    return invalid("--duration: {} is not above 0 and at most 1000s; use 1ms", to_text(c.duration));
   }
   s.network.mtu = static_cast<std::uint32_t>(c.packet.value());
   s.network.buffer_bytes =
@@ -166,10 +162,9 @@ void write_network(const UniformCommand& command, NetworkOutput& output, Outcome
 Result<void> check_output_in_parts(const UniformCommand& command, std::uint32_t parts) {
   if (auto good = check_trace_in_parts(command.trace, parts); !good) return good;
   if (parts == 1 || command.out.empty()) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--out: {}: a simulation in {} parts writes nothing there; start one "
-                           "process without --parts",
-                           command.out, parts)};
+  return invalid(
+      "--out: {}: a simulation in {} parts writes nothing there; start one process without --parts",
+      command.out, parts);
 }
 
 void run_uniform_command(const UniformCommand& command, Outcome& outcome) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "emulate/run.hpp"
@@ -10,8 +9,7 @@ namespace {
 
 Error refused(std::string_view option, std::string_view text, std::string_view why,
               std::string_view form) {
-  return {ErrorCode::invalid_argument,
-          fmt::format("{} '{}': {}; write {}", option, text, why, form)};
+  return invalid("{} '{}': {}; write {}", option, text, why, form);
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/make_error.hpp"
+
 namespace weft::emulate {
 
 Result<BlockFile> BlockFile::make() {
@@ -18,14 +20,13 @@ Result<BlockFile> BlockFile::make() {
   if (file < 0 || ::ftruncate(file, sizeof(ControlBlock)) != 0) {
     const int why = errno;
     if (file >= 0) ::close(file);
-    return Error{ErrorCode::io,
-                 fmt::format("no memory to share with ranks: {}", std::strerror(why))};
+    return make_error(ErrorCode::io, "no memory to share with ranks: {}", std::strerror(why));
   }
   std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), file);
   void* memory = ::mmap(nullptr, sizeof(ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) {
     ::close(file);
-    return Error{ErrorCode::io, fmt::format("{}: cannot be mapped", path)};
+    return make_error(ErrorCode::io, "{}: cannot be mapped", path);
   }
   // The file is zero. Members that do not start at zero are written by hand, since constructing
   // the whole block would touch all of its pages.

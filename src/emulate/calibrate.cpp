@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/module_loader.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/paired.hpp"
@@ -112,7 +113,7 @@ Result<Calibrated> calibrate(const CalibrationProgress& progress) {
   if (!all.layers.empty()) return all;
   std::string why;
   for (const std::string& note : all.notes) why += "; " + note;
-  return Error{ErrorCode::not_found, fmt::format("no layer can be calibrated here{}", why)};
+  return make_error(ErrorCode::not_found, "no layer can be calibrated here{}", why);
 }
 
 }  // namespace weft::emulate

@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "emulate/calibration.hpp"
 #include "emulate/run.hpp"
@@ -71,8 +72,7 @@ Result<Calibration> load_calibration(const std::string& path) {
   if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT) return Calibration{};
   std::error_code error;
   if (fs::is_directory(path, error)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: is a directory; set WEFT_CALIBRATION to a file", path)};
+    return invalid("{}: is a directory; set WEFT_CALIBRATION to a file", path);
   }
   const auto text = read_text_file(path, kLargestCalibration);
   if (!text) return text.error();
@@ -89,10 +89,8 @@ Result<Calibration> load_calibration(const std::string& path) {
       calibration[layer] = {values.at("latency_ns"), values.at("bandwidth_bytes_per_s"),
                             values.at("overhead_ns")};
       if (is_plausible(calibration[layer])) continue;
-      return Error{
-          ErrorCode::corrupt,
-          fmt::format("{}: no machine has its figures of {}; make them anew by weft calibrate",
-                      path, layer)};
+      return corrupt("{}: no machine has its figures of {}; make them anew by weft calibrate", path,
+                     layer);
     }
   } catch (const nlohmann::json::exception&) {
     return refused(ErrorCode::corrupt);
@@ -110,8 +108,8 @@ Result<CalibrationFile> CalibrationFile::create(const std::string& path) {
   fs::create_directories(fs::path(path).parent_path(), error);
   auto file = WholeFile::create(path);
   if (file) return CalibrationFile(std::move(*file));
-  return Error{ErrorCode::io, fmt::format("{}; name another file with --out or WEFT_CALIBRATION",
-                                          file.error().message)};
+  return make_error(ErrorCode::io, "{}; name another file with --out or WEFT_CALIBRATION",
+                    file.error().message);
 }
 
 Result<void> CalibrationFile::store(const Calibration& calibration) {

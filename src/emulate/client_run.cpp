@@ -78,10 +78,10 @@ Result<EmulatedRun> run_client(const EmulationRequest& request, const std::strin
   if (StopSignals::number() != 0) return stopped();
   if (!ran) return ran.error();
   if (ran->status != 0) {
-    return no_result(fmt::format("{} {}", client, how_it_ended(ran->status)));
+    return no_result("{} {}", client, how_it_ended(ran->status));
   }
   if (ran->bytes == 0) {
-    return no_result(fmt::format("{}: the client sent the server nothing; {}", client, advice));
+    return no_result("{}: the client sent the server nothing; {}", client, advice);
   }
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - began;
   EmulatedRun run;

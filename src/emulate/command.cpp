@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -26,6 +25,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/split.hpp"
 #include "base/system_error.hpp"
@@ -39,10 +39,6 @@ namespace weft::emulate {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error refuse(std::string text) {
-  return {ErrorCode::invalid_argument, std::move(text)};
-}
 
 bool is_program(const fs::path& path) {
   std::error_code error;
@@ -70,15 +66,15 @@ Linking linking_of(const fs::path& path) {
 Result<void> check_loadable(const std::string& program) {
   struct stat status {};
   if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
-    return refuse(fmt::format(
+    return invalid(
         "{}: is setuid or setgid, and nothing can be loaded into such a program; run a copy "
         "without that bit",
-        program));
+        program);
   }
   if (linking_of(program) == Linking::fixed) {
-    return refuse(fmt::format(
+    return invalid(
         "{}: is linked statically, and nothing can be loaded into it; link it dynamically",
-        program));
+        program);
   }
   return {};
 }
@@ -166,10 +162,10 @@ Result<void> complete_own_launch(Command& command) {
     if (word->starts_with(std::string(kOption) + "=")) fabric = word->substr(kOption.size() + 1);
   }
   if (!fabric.empty() && !fabric.starts_with("libfabric")) {
-    return refuse(
-        fmt::format("--fabric {}: messages of weft run cannot be held there; leave it out for "
-                    "libfabric:tcp, or give weft run its own --link without weft emulate",
-                    fabric));
+    return invalid(
+        "--fabric {}: messages of weft run cannot be held there; leave it out for libfabric:tcp, "
+        "or give weft run its own --link without weft emulate",
+        fabric);
   }
   const auto program_at = static_cast<std::size_t>(options_end - words.begin()) + 1;
   if (program_at < words.size()) {
@@ -312,15 +308,13 @@ int await_end(pid_t child, int output, Ended& ended, RankWatch* ranks) {
 Result<fs::path> startable(const std::string& name) {
   fs::path place = find_program(name);
   if (is_program(place)) return place;
-  return Error{
+  return make_error(
       ErrorCode::not_found,
-      fmt::format("{}: is no program that can be started; give a path, or a name that is found "
-                  "in PATH",
-                  name)};
+      "{}: is no program that can be started; give a path, or a name that is found in PATH", name);
 }
 
 Result<Command> inspect_command(const std::vector<std::string>& words) {
-  if (words.empty()) return refuse("no command; write -- mpirun -n 2 ./program");
+  if (words.empty()) return invalid("no command; write -- mpirun -n 2 ./program");
   Command command{.words = words, .mpi = {}, .program = {}};
   const auto first = startable(words.front());
   if (!first) return first.error();
@@ -364,10 +358,10 @@ Result<Variables> one_sided_variables(const Command& command) {
   if (components.empty()) return Variables{{"OMPI_MCA_osc", "pt2pt"}};
   // Beside ucx, which is preferred, sm has no windows but shared ones.
   if (components == "pt2pt" || components == "ucx" || components == "ucx,sm") return Variables{};
-  return refuse(fmt::format(
+  return invalid(
       "{} {}: one-sided operations would pass the emulated network by in shared memory; leave it "
       "out, or ask for 'pt2pt' (messages) or 'ucx,sm' (UCX)",
-      option, components));
+      option, components);
 }
 
 Result<Ended> run_command(const Command& command, const Variables& variables, bool capture_stdout,
@@ -376,7 +370,7 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   std::vector<std::string> variables_of_all = environment(command, variables);
   int ends[2] = {-1, -1};
   if (capture_stdout && ::pipe2(ends, O_CLOEXEC) != 0) {
-    return Error{ErrorCode::io, fmt::format("no pipe: {}", std::strerror(errno))};
+    return make_error(ErrorCode::io, "no pipe: {}", std::strerror(errno));
   }
   const std::vector<char*> arguments = argument_pointers(words);
   const std::vector<char*> own_environment = argument_pointers(variables_of_all);
@@ -394,8 +388,8 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
   if (ranks) ended.processes = ranks->ended();
   if (ends[0] >= 0) ::close(ends[0]);
   if (child < 0) {
-    return Error{ErrorCode::io, fmt::format("{}: no process could be started: {}", words.front(),
-                                            std::strerror(errno))};
+    return make_error(ErrorCode::io, "{}: no process could be started: {}", words.front(),
+                      std::strerror(errno));
   }
   ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

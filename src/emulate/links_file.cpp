@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/nearest.hpp"
 #include "base/parse_toml.hpp"
 #include "base/rng.hpp"
@@ -28,9 +29,7 @@ class LinksFile {
   Result<void> load();
 
  private:
-  Error wrong(std::string_view why) const {
-    return {ErrorCode::invalid_argument, fmt::format("--links {}: {}", name_, why)};
-  }
+  Error wrong(std::string_view why) const { return invalid("--links {}: {}", name_, why); }
   Result<void> load_matrices(const toml::table& table);
   Result<void> load_topology(const toml::table& table, std::string_view topology);
   Result<void> follow(const sim::Topology& topology, const sim::Router& router, unsigned from,

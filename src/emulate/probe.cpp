@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/probe.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <sstream>
 
+#include "base/make_error.hpp"
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
 #include "emulate/command.hpp"
@@ -37,7 +37,7 @@ std::map<std::string, double> lines_of(const std::string& text) {
 Result<Probe> find_probe(const std::string& mpi) {
   const std::string launcher = launcher_of(mpi);
   if (launcher.empty()) {
-    return Error{ErrorCode::not_found, fmt::format("{}: its mpirun is not installed", mpi)};
+    return make_error(ErrorCode::not_found, "{}: its mpirun is not installed", mpi);
   }
   auto program = find_module("weft_emulate_probe_" + mpi);
   if (!program) return program.error();
@@ -74,14 +74,14 @@ Result<std::map<std::string, double>> run_probe(const Probe& probe, const ProbeR
     auto ended = run_command(*command, request.use_ucx ? ucx_variables() : Variables{}, true);
     if (!ended) return ended.error();
     if (ended->exit_code != 0) {
-      return Error{ErrorCode::unavailable,
-                   fmt::format("{} ended with code {}", probe.program, ended->exit_code)};
+      return make_error(ErrorCode::unavailable, "{} ended with code {}", probe.program,
+                        ended->exit_code);
     }
     text = std::move(ended->stdout_text);
   }
   auto values = lines_of(text);
   if (values.empty()) {
-    return Error{ErrorCode::unavailable, fmt::format("{} printed no figures", probe.program)};
+    return make_error(ErrorCode::unavailable, "{} printed no figures", probe.program);
   }
   return values;
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/module_loader.hpp"
 #include "emulate/block_file.hpp"
 #include "emulate/calibration.hpp"
@@ -98,8 +99,7 @@ Result<EmulatedRun> run_sockets(const EmulationRequest& request) {
                                       {request.method == Method::spin, "--method spin"},
                                       {request.padding, "--method padding"}}) {
     if (given) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}: is for MPI programs; leave it or --server out", option)};
+      return invalid("{}: is for MPI programs; leave it or --server out", option);
     }
   }
   if (is_for_unix_socket(request)) return run_unix_sockets(request);
@@ -121,20 +121,20 @@ Result<void> check_places(const EmulationRequest& request, const ControlBlock& b
   std::uint64_t unplaced = 0;
   for (const ProcessRecord& process : block.process) unplaced += process.unplaced.load();
   if (request.links.empty() || unplaced == 0) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--links: of {} operations nobody knows between which ranks they were, "
-                           "so they passed no link; ask for --latency and --bandwidth instead",
-                           unplaced)};
+  return invalid(
+      "--links: of {} operations nobody knows between which ranks they were, so they passed no "
+      "link; ask for --latency and --bandwidth instead",
+      unplaced);
 }
 
 /// Checks that the layer, known only now, supports the requested options.
 Result<void> check_layer(const EmulationRequest& request, const std::string& layer) {
   const bool is_part = request.bandwidth.fraction.value_or(1) < 1 && !request.padding;
   if (layer != "ucx" && (request.latency.in_all || is_part)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--latency =…, --bandwidth …%: the program uses {}, which is not "
-                             "calibrated; ask for +2us and 100MB/s instead",
-                             layer)};
+    return invalid(
+        "--latency =…, --bandwidth …%: the program uses {}, which is not calibrated; ask for +2us "
+        "and 100MB/s instead",
+        layer);
   }
   return {};
 }

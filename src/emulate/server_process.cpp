@@ -108,7 +108,7 @@ Result<void> Server::check(const char* when) {
     return Error{ErrorCode::io, "--server: no process could be started"};
   }
   if (const auto status = process_.status(); status.value_or(0) != 0) {
-    return no_result(fmt::format("--server '{}': {} {}", command_, how_it_ended(*status), when));
+    return no_result("--server '{}': {} {}", command_, how_it_ended(*status), when);
   }
   return {};
 }
@@ -120,7 +120,7 @@ Result<void> Server::await(const std::function<bool()>& listens, const std::stri
     if (stop.came()) return stopped();
     if (auto runs = check("before it listened"); !runs) return runs;
     if (std::chrono::steady_clock::now() > until) {
-      return no_result(fmt::format("--server '{}': {}", command_, where));
+      return no_result("--server '{}': {}", command_, where);
     }
     ::usleep(1'000);
   }

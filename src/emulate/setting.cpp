@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/make_error.hpp"
+
 namespace weft::emulate {
 namespace {
 
@@ -13,10 +15,9 @@ constexpr double kPicosecondsPerNanosecond = 1e3;
 Error uncalibrated(std::string_view option, const std::string& layer) {
   const auto path = calibration_path();
   if (!path) return {path.error().code, fmt::format("{}: {}", option, path.error().message)};
-  return {
-      ErrorCode::not_found,
-      fmt::format("{}: needs the native figures of {}, and {} has none: run weft calibrate once",
-                  option, layer, *path)};
+  return make_error(ErrorCode::not_found,
+                    "{}: needs the native figures of {}, and {} has none: run weft calibrate once",
+                    option, layer, *path);
 }
 
 Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
@@ -27,11 +28,10 @@ Result<double> rate_of(const BandwidthAsked& asked, const std::string& layer,
   if (found == calibration.end()) return uncalibrated("--bandwidth", layer);
   const double rate = *asked.fraction * found->second.bandwidth_bytes_per_s;
   if (rate >= kSlowestRate && rate <= kFastestRate) return rate;
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("--bandwidth {}%: is {:.3g} B/s of {}, and an emulated rate lies between "
-                  "1 kB/s and 1 TB/s; ask for another percentage",
-                  *asked.fraction * 100, rate, layer)};
+  return invalid(
+      "--bandwidth {}%: is {:.3g} B/s of {}, and an emulated rate lies between 1 kB/s and 1 TB/s; "
+      "ask for another percentage",
+      *asked.fraction * 100, rate, layer);
 }
 
 /// Padding that leaves the program the part of the bandwidth that was asked for.
@@ -72,10 +72,8 @@ Result<Setting> set_knobs(const EmulationRequest& request, const std::string& la
   if (request.latency.in_all) {
     if (!known) return uncalibrated("--latency", layer);
     if (added < found->second.latency_ns) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("--latency ={} ns: is below the native {:.0f} ns of {}; ask for more", added,
-                      found->second.latency_ns, layer)};
+      return invalid("--latency ={} ns: is below the native {:.0f} ns of {}; ask for more", added,
+                     found->second.latency_ns, layer);
     }
     setting.latency_ns.asked = added;
     added -= found->second.latency_ns;

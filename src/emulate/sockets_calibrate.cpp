@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A link's latency and bandwidth, measured by TCP between two processes.
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "emulate/own_process.hpp"
 #include "emulate/sockets.hpp"
 
@@ -34,7 +34,7 @@ constexpr std::size_t kMessage = 8;
 constexpr std::size_t kPiece = 1 << 16;
 
 Error failed(const char* what) {
-  return {ErrorCode::io, fmt::format("sockets: {}: {}", what, std::strerror(errno))};
+  return make_error(ErrorCode::io, "sockets: {}: {}", what, std::strerror(errno));
 }
 
 sockaddr_in address_of_server() {

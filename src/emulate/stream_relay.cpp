@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/stream_relay.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "testbed/clock.hpp"
 
 namespace weft::emulate {
@@ -32,14 +32,14 @@ Result<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return Error{ErrorCode::io, fmt::format("{}: is too long for a socket's path", path)};
+    return make_error(ErrorCode::io, "{}: is too long for a socket's path", path);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
 
 Error failed(const std::string& path) {
-  return {ErrorCode::io, fmt::format("{}: {}", path, std::strerror(errno))};
+  return make_error(ErrorCode::io, "{}: {}", path, std::strerror(errno));
 }
 
 int new_socket() {

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "emulate/client_run.hpp"
 #include "emulate/process_tree.hpp"
 #include "emulate/server_process.hpp"
@@ -54,10 +55,8 @@ Result<Directory> Directory::make() {
   const char* variable = std::getenv("TMPDIR");
   const std::string base = variable != nullptr && *variable != '\0' ? variable : "/tmp";
   const auto refuse = [&](const std::string& why) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{{socket}}: TMPDIR is {}, {}; set TMPDIR to another directory, such "
-                             "as /tmp",
-                             base, why)};
+    return invalid("{{socket}}: TMPDIR is {}, {}; set TMPDIR to another directory, such as /tmp",
+                   base, why);
   };
   if (base.size() > kMostOfBase) {
     return refuse(fmt::format("and a socket's path there would be longer than {} bytes",

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/needed_libraries.hpp"
 
 namespace weft::emulate {
@@ -30,14 +31,12 @@ unsigned ranks_asked(const Command& command) {
 
 Result<void> check_ranks(const ControlBlock& block, unsigned ranks) {
   if (ranks > kMostRanks) {
-    return no_result(
-        fmt::format("{} ranks: only the first {} have links that can be emulated; start fewer",
-                    ranks, kMostRanks));
+    return no_result("{} ranks: only the first {} have links that can be emulated; start fewer",
+                     ranks, kMostRanks);
   }
   if (block.pair_count == 0 || ranks <= block.pair_count) return {};
-  return no_result(
-      fmt::format("--links: its file is for {} ranks, and the program has {}; add those missing",
-                  block.pair_count, ranks));
+  return no_result("--links: its file is for {} ranks, and the program has {}; add those missing",
+                   block.pair_count, ranks);
 }
 
 namespace {
@@ -108,47 +107,46 @@ std::optional<Error> died(const Seen& seen, const Command& command, const Ended&
     break;
   }
   if (!is_known) {
-    return no_result(fmt::format("{} died before they had finished{}", names_of(unfinished), how));
+    return no_result("{} died before they had finished{}", names_of(unfinished), how);
   }
   const RankSeen& process = seen.ranks.at(first);
   const bool has_exited = (process.stage & stage_exited) != 0;
-  return no_result(
-      fmt::format("rank {} (process {}) {}{}", first, process.pid,
-                  has_exited ? "exited without MPI_Finalize" : "died before it had finished", how));
+  return no_result("rank {} (process {}) {}{}", first, process.pid,
+                   has_exited ? "exited without MPI_Finalize" : "died before it had finished", how);
 }
 
 Error ended_badly(const Seen& seen, const Command& command, const Ended& ended) {
   if (auto error = died(seen, command, ended)) return *error;
   if (ended.signal != 0) {
-    return no_result(fmt::format("{} was ended by signal {}", command.words.front(), ended.signal));
+    return no_result("{} was ended by signal {}", command.words.front(), ended.signal);
   }
-  return no_result(fmt::format("{} ended with code {}", command.words.front(), ended.exit_code));
+  return no_result("{} ended with code {}", command.words.front(), ended.exit_code);
 }
 
 /// Returns why nothing, or not every rank, was interposed.
 Error not_interposed(const Seen& seen, const Command& command, unsigned interposed) {
   const std::string& program = command.program.empty() ? command.words.front() : command.program;
   if (seen.ranks.empty()) {
-    return no_result(fmt::format(
-        "{}: nothing was interposed: the module was loaded into no rank; run an MPI program that "
-        "is linked dynamically, on this host",
-        program));
+    return no_result(
+        "{}: nothing was interposed: the module was loaded into no rank; run an MPI "
+        "program that is linked dynamically, on this host",
+        program);
   }
   for (const auto& [rank, process] : seen.ranks) {
     if ((process.stage & stage_refused) != 0) {
-      return no_result(fmt::format(
-          "rank {}: its UCX is of another version than the one that weft was built with; build "
-          "weft where the program runs",
-          rank));
+      return no_result(
+          "rank {}: its UCX is of another version than the one that weft was built "
+          "with; build weft where the program runs",
+          rank);
     }
   }
   if (interposed == 0 && command.mpi == "openmpi") {
-    return no_result(fmt::format(
+    return no_result(
         "{}: none of {} ranks was interposed: Open MPI's default (ob1 over vader and tcp) does not "
         "use UCX; switch to it by --ucx, or in the environment: OMPI_MCA_pml=ucx "
         "OMPI_MCA_opal_common_ucx_tls=any OMPI_MCA_opal_common_ucx_devices=any OMPI_MCA_osc=ucx,sm "
         "OMPI_MCA_osc_ucx_priority=200",
-        program, seen.expected));
+        program, seen.expected);
   }
   std::vector<int> lacking;
   for (unsigned rank = 0; rank < seen.expected; ++rank) {
@@ -157,12 +155,12 @@ Error not_interposed(const Seen& seen, const Command& command, unsigned interpos
       lacking.push_back(static_cast<int>(rank));
     }
   }
-  return no_result(fmt::format(
-      "{}: {} of {} ranks were interposed, {} not: {} on another host, or {} by something else "
-      "than UCX",
+  return no_result(
+      "{}: {} of {} ranks were interposed, {} not: {} on another host, or {} by "
+      "something else than UCX",
       program, interposed, seen.expected, names_of(lacking),
       lacking.size() == 1 ? "it runs" : "they run",
-      lacking.size() == 1 ? "communicates" : "communicate"));
+      lacking.size() == 1 ? "communicates" : "communicate");
 }
 
 void add_counters(const ControlBlock& block, EmulatedRun& run) {
@@ -197,27 +195,25 @@ Result<EmulatedRun> result_of(const ControlBlock& block, const Command& command,
   for (const auto& [rank, process] : seen.ranks) {
     if ((process.stage & stage_unheld) == 0) continue;
     return no_result(
-        fmt::format("rank {}: it opens completion counters of libfabric (fi_cntr_open), which weft "
-                    "does not hold; let the program use completion queues",
-                    rank));
+        "rank {}: it opens completion counters of libfabric (fi_cntr_open), which "
+        "weft does not hold; let the program use completion queues",
+        rank);
   }
   if (auto good = check_ranks(block, run.ranks); !good) return std::move(good).error();
   add_counters(block, run);
   if (run.operations == 0) {
-    return no_result(
-        fmt::format("{}: no rank sent another anything between MPI_Init and "
-                    "MPI_Finalize",
-                    command.program));
+    return no_result("{}: no rank sent another anything between MPI_Init and MPI_Finalize",
+                     command.program);
   }
   // Less than the threshold for each peer is put off for ever.
   const auto asked = static_cast<double>(block.knobs.padding.load()) / 4'294'967'296.0;
   const double put_off = 2.0 * kPaddingThreshold * run.ranks * run.ranks;
   if (run.padding_bytes == 0 && asked * static_cast<double>(run.bytes) > put_off) {
     return no_result(
-        fmt::format("{}: --method padding: {} can pad {}, and the program does something "
-                    "else; leave padding out, so that links are token buckets",
-                    command.program, run.interposer,
-                    run.interposer == "libfabric" ? "one-sided writes only" : "nothing"));
+        "{}: --method padding: {} can pad {}, and the program does something else; "
+        "leave padding out, so that links are token buckets",
+        command.program, run.interposer,
+        run.interposer == "libfabric" ? "one-sided writes only" : "nothing");
   }
   run.wall_time = ended.wall_time;
   return run;
@@ -243,10 +239,6 @@ std::string other_launcher(const Command& command) {
 
 }  // namespace
 
-Error no_result(std::string text) {
-  return {ErrorCode::unavailable, fmt::format("{}; no result", text)};
-}
-
 Error stopped() {
   return {ErrorCode::cancelled, "stopped by a signal; no result"};
 }
@@ -255,7 +247,7 @@ Result<EmulatedRun> judge(const ControlBlock& block, const Command& command, con
   auto result = result_of(block, command, ended);
   if (result) return result;
   const std::string why = other_launcher(command);
-  return why.empty() ? result : no_result(why);
+  return why.empty() ? result : no_result("{}", why);
 }
 
 }  // namespace weft::emulate

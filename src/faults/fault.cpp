@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/split.hpp"
 #include "base/units.hpp"
@@ -76,8 +77,7 @@ class Parser {
 
  private:
   Error refused(const std::string& why) const {
-    return {ErrorCode::invalid_argument,
-            fmt::format("--fault '{}': {}; an example: '{}'", text_, why, kExample)};
+    return invalid("--fault '{}': {}; an example: '{}'", text_, why, kExample);
   }
 
   Result<void> time(std::string_view word) {
@@ -283,12 +283,12 @@ std::string to_text(const Fault& fault) {
 }
 
 Error FaultTarget::impossible_here(std::string_view what) {
-  return {ErrorCode::unavailable,
-          fmt::format("{} is not possible here: run the command in a testbed", what)};
+  return make_error(ErrorCode::unavailable, "{} is not possible here: run the command in a testbed",
+                    what);
 }
 
 Error FaultTarget::only_simulated(std::string_view what) {
-  return {ErrorCode::unavailable, fmt::format("{} is possible in simulations only", what)};
+  return make_error(ErrorCode::unavailable, "{} is possible in simulations only", what);
 }
 
 FaultPlayer::FaultPlayer(std::vector<Fault> faults, Instant start)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/split.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 Error not_a_host(std::string_view text, std::uint32_t hosts) {
   const std::string range = hosts == 1 ? "host0" : fmt::format("host0 to host{}", hosts - 1);
-  return {ErrorCode::invalid_argument, fmt::format("'{}' is not one of {}", text, range)};
+  return invalid("'{}' is not one of {}", text, range);
 }
 
 }  // namespace
@@ -39,12 +40,11 @@ Result<std::vector<std::uint32_t>> parse_hosts(std::string_view text, std::uint3
       if (!last.ok()) return last.error();
     }
     if (*last < *first) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' runs backwards; write host{}-{}", part, *last, *first)};
+      return invalid("'{}' runs backwards; write host{}-{}", part, *last, *first);
     }
     for (std::uint32_t host = *first; host <= *last; ++host) {
       if (std::ranges::find(list, host) != list.end()) {
-        return Error{ErrorCode::invalid_argument, fmt::format("host{} is listed twice", host)};
+        return invalid("host{} is listed twice", host);
       }
       list.push_back(host);
     }

@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "launch/agent_guard.hpp"
 #include "launch/agent_protocol.hpp"
@@ -162,10 +163,10 @@ class Agent {
       return {};
     }
     if (::chdir(program_.directory.c_str()) != 0) {
-      return Error{ErrorCode::not_found,
-                   fmt::format("there is no directory '{}' to run in ({}); start the job in one "
-                               "that all hosts have",
-                               program_.directory, std::strerror(errno))};
+      return make_error(
+          ErrorCode::not_found,
+          "there is no directory '{}' to run in ({}); start the job in one that all hosts have",
+          program_.directory, std::strerror(errno));
     }
     for (const auto& [name, value] : program_.environment) {
       ::setenv(name.c_str(), value.c_str(), 1);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/agent_guard.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/make_error.hpp"
 #include "runtime/clock.hpp"
 
 namespace weft {
@@ -47,10 +47,10 @@ Result<void> AgentGuard::take(const std::string& name, Duration patience) {
   for (;;) {
     if (::bind(socket_, address.get(), address.length) == 0 && ::listen(socket_, 4) == 0) return {};
     if (errno != EADDRINUSE || monotonic_now() >= until) {
-      return Error{ErrorCode::unavailable,
-                   fmt::format("an earlier agent of this job does not end ({}); look for 'weft "
-                               "run-agent' on this machine",
-                               std::strerror(errno))};
+      return make_error(ErrorCode::unavailable,
+                        "an earlier agent of this job does not end ({}); look for 'weft run-agent' "
+                        "on this machine",
+                        std::strerror(errno));
     }
     const int asks = make_socket();
     (void)::connect(asks, address.get(), address.length);

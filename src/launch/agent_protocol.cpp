@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/agent_protocol.hpp"
 
-#include <fmt/format.h>
-
 #include "base/json_members.hpp"
+#include "base/make_error.hpp"
 
 namespace weft {
 
@@ -33,10 +32,10 @@ Result<ProgramDescription> read_program_description(const std::string& text) {
     const auto json = JsonReader::Json::parse(text);
     program_members(JsonReader(json), program);
   } catch (const nlohmann::json::exception& e) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the launcher's description of the program cannot be read ({}); use "
-                             "the same version of weft everywhere",
-                             e.what())};
+    return corrupt(
+        "the launcher's description of the program cannot be read ({}); use the same "
+        "version of weft everywhere",
+        e.what());
   }
   if (program.ranks == 0 || program.ranks > most_ranks || program.command.empty() ||
       program.lease <= Duration{}) {
@@ -54,8 +53,7 @@ Result<std::vector<std::string>> read_command(const std::string& text) {
   try {
     command = nlohmann::json::parse(text).get<std::vector<std::string>>();
   } catch (const nlohmann::json::exception& e) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the launcher's command cannot be read ({})", e.what())};
+    return corrupt("the launcher's command cannot be read ({})", e.what());
   }
   if (command.empty()) return Error{ErrorCode::corrupt, "the launcher gives an empty command"};
   return command;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/host_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/system_error.hpp"
 
@@ -45,10 +44,8 @@ std::optional<std::uint32_t> parse_slots(std::string_view word) {
 
 Result<std::vector<HostSlots>> parse_host_file(std::string_view text, const std::string& path) {
   if (text.find('\0') != std::string_view::npos) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: is not a text file; name one with a line for each host, such as: "
-                             "node1 4",
-                             path)};
+    return invalid("{}: is not a text file; name one with a line for each host, such as: node1 4",
+                   path);
   }
   std::vector<HostSlots> hosts;
   for (std::uint32_t number = 1; !text.empty(); ++number) {
@@ -57,9 +54,8 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view text, const std:
     text.remove_prefix(std::min(end + 1, text.size()));
     line = line.substr(0, line.find('#'));
     const auto wrong = [&](std::string_view word, const char* what) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}:{}: '{}' is {}; write HOST, HOST 4 or HOST slots=4", path,
-                               number, word.substr(0, 80), what)};
+      return invalid("{}:{}: '{}' is {}; write HOST, HOST 4 or HOST slots=4", path, number,
+                     word.substr(0, 80), what);
     };
     const std::string_view host = next_word(line);
     if (host.empty()) continue;
@@ -77,8 +73,7 @@ Result<std::vector<HostSlots>> parse_host_file(std::string_view text, const std:
     }
   }
   if (!hosts.empty()) return hosts;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}: names no host; write a line for each, such as: node1 4", path)};
+  return invalid("{}: names no host; write a line for each, such as: node1 4", path);
 }
 
 Result<std::vector<HostSlots>> read_host_file(const std::string& path) {

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/agent_protocol.hpp"
@@ -108,11 +109,9 @@ class Launcher final : private HostListener {
     secret_ = std::move(secret).value();
     const auto& here = (*file)->candidates();
     if (options_.processes > here.size()) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("-n: {} processes, but {} has {} addresses of this machine; add some "
-                      "or start fewer",
-                      options_.processes, options_.file, here.size())};
+      return invalid(
+          "-n: {} processes, but {} has {} addresses of this machine; add some or start fewer",
+          options_.processes, options_.file, here.size());
     }
     ranks_.resize((*file)->file().ranks.size());
     directory_ = Directory(static_cast<std::uint32_t>(ranks_.size()));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/output_buffer.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "base/make_error.hpp"
 
 namespace weft {
 namespace {
@@ -40,8 +41,8 @@ bool OutputBuffer::write_some() {
 
 std::optional<Error> OutputBuffer::error() const {
   if (failure_ == 0) return std::nullopt;
-  return Error{ErrorCode::io, fmt::format("standard output: cannot write: {}; send it elsewhere",
-                                          std::strerror(failure_))};
+  return make_error(ErrorCode::io, "standard output: cannot write: {}; send it elsewhere",
+                    std::strerror(failure_));
 }
 
 void OutputBuffer::flush() {

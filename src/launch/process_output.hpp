@@ -3,7 +3,6 @@
 #pragma once
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <string_view>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "weft/result.hpp"
 
 namespace weft {
@@ -24,10 +24,10 @@ class ProcessOutput {
   Result<Descriptor> open_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
-      return Error{ErrorCode::exhausted,
-                   fmt::format("cannot make a pipe for a process's output: {}; raise the limit of "
-                               "open files (ulimit -n)",
-                               std::strerror(errno))};
+      return make_error(ErrorCode::exhausted,
+                        "cannot make a pipe for a process's output: {}; raise the limit of open "
+                        "files (ulimit -n)",
+                        std::strerror(errno));
     }
     file_ = Descriptor(ends[0]);
     ::fcntl(file_.get(), F_SETFL, O_NONBLOCK);

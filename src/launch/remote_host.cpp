@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/program_exec.hpp"
@@ -53,8 +54,8 @@ RemoteHost::~RemoteHost() {
 Result<void> RemoteHost::connect() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Error{ErrorCode::exhausted, fmt::format("host {}: cannot make a channel to it: {}",
-                                                   options_.host, std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "host {}: cannot make a channel to it: {}",
+                      options_.host, std::strerror(errno));
   }
   const pid_t parent = ::getpid();
   ssh_ = ::fork();
@@ -68,8 +69,8 @@ Result<void> RemoteHost::connect() {
   pipe_ = std::make_unique<FramePipe>(ends[0], ends[0]);
   if (ssh_ < 0) {
     pipe_.reset();
-    return Error{ErrorCode::exhausted, fmt::format("host {}: cannot start {}: {}", options_.host,
-                                                   options_.ssh.front(), std::strerror(number))};
+    return make_error(ErrorCode::exhausted, "host {}: cannot start {}: {}", options_.host,
+                      options_.ssh.front(), std::strerror(number));
   }
   ::setpgid(ssh_, ssh_);
   up_ = false;
@@ -105,7 +106,7 @@ void RemoteHost::execute(int socket) const {
 Result<void> RemoteHost::start(std::uint32_t rank, const std::string& description) {
   // A host that was given up gets no more messages, though it may not be gone yet.
   if (ssh_ > 0 && (pipe_ == nullptr || !pipe_->open() || !why_.empty())) {
-    return Error{ErrorCode::unavailable, fmt::format("host {} is being given up", options_.host)};
+    return make_error(ErrorCode::unavailable, "host {} is being given up", options_.host);
   }
   if (ssh_ <= 0) {
     if (auto connected = connect(); !connected) return connected;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/signal_file.hpp"
 
-#include <fmt/format.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "base/make_error.hpp"
 
 namespace weft {
 
@@ -25,8 +26,7 @@ Result<void> SignalFile::open() {
   if (file_ >= 0) return {};
   const int number = errno;
   restore();
-  return Error{ErrorCode::exhausted,
-               fmt::format("cannot wait for processes: {}", std::strerror(number))};
+  return make_error(ErrorCode::exhausted, "cannot wait for processes: {}", std::strerror(number));
 }
 
 SignalFile::~SignalFile() {

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/exit_code.hpp"
+#include "base/make_error.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launched_job.hpp"
 #include "launch/own_mpi.hpp"
@@ -38,8 +39,7 @@ namespace {
 constexpr std::size_t most_kept_output = 1 << 20;
 
 Error exhausted() {
-  return {ErrorCode::exhausted,
-          fmt::format("cannot start the simulation: {}", std::strerror(errno))};
+  return make_error(ErrorCode::exhausted, "cannot start the simulation: {}", std::strerror(errno));
 }
 
 JobDescription description(const SimulatedLaunch& o) {
@@ -296,15 +296,14 @@ class Swarm {
     auto run = launch_simulated(quiet);
     if (!run) return std::move(run).error();
     if (run->code != 0) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("without faults the program ends with code {}: {}", run->code,
-                               last_line(run->output))};
+      return invalid("without faults the program ends with code {}: {}", run->code,
+                     last_line(run->output));
     }
     if (run->report.empty()) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' never called weft::run_program: a simulation needs a program "
-                               "that is linked to weft",
-                               quiet.launch.command.front())};
+      return invalid(
+          "'{}' never called weft::run_program: a simulation needs a program that is linked to "
+          "weft",
+          quiet.launch.command.front());
     }
     expected_ = results_in(run->output);
     outcome_.results.assign(expected_.begin(), expected_.end());
@@ -348,11 +347,10 @@ class Swarm {
 
 Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options) {
   if (options.launch.restart && names_mpi(options.launch.command.front())) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--restart on-failure: ranks of '{}', a program of MPI, are not "
-                             "started anew in a simulation; leave the option out, or run it "
-                             "without --fabric {}",
-                             options.launch.command.front(), options.launch.fabric)};
+    return invalid(
+        "--restart on-failure: ranks of '{}', a program of MPI, are not started anew in a "
+        "simulation; leave the option out, or run it without --fabric {}",
+        options.launch.command.front(), options.launch.fabric);
   }
   Child child(options);
   if (auto started = child.start(); !started) return std::move(started).error();

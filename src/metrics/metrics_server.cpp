@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/metrics_server.hpp"
 
-#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
@@ -17,6 +16,7 @@
 
 #include "base/host_port.hpp"
 #include "base/listen.hpp"
+#include "base/make_error.hpp"
 #include "metrics/http_request.hpp"
 
 namespace weft::metrics {
@@ -30,9 +30,8 @@ constexpr Duration accept_pause = Duration::milliseconds(100);
 constexpr std::size_t most_drained = 64 * 1024;
 
 Error refused(std::string_view address, std::string_view why) {
-  return Error{
-      ErrorCode::unavailable,
-      fmt::format("--metrics: '{}': {}; take another, or port 0 for a free one", address, why)};
+  return make_error(ErrorCode::unavailable,
+                    "--metrics: '{}': {}; take another, or port 0 for a free one", address, why);
 }
 
 Result<Descriptor> listen_somewhere(std::string_view address, const HostPort& place) {
@@ -95,10 +94,9 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::open(std::string_view addr
                                                            const Registry& registry) {
   const std::optional<HostPort> place = split_host_port(address);
   if (!place) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--metrics: '{}' is no [HOST]:PORT; write it like :9100, "
-                             "0.0.0.0:9100 or [::1]:9100",
-                             address)};
+    return invalid(
+        "--metrics: '{}' is no [HOST]:PORT; write it like :9100, 0.0.0.0:9100 or [::1]:9100",
+        address);
   }
   Result<Descriptor> listener = listen_somewhere(address, *place);
   if (!listener) return listener.error();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "net/link_shape.hpp"
 
-#include <fmt/format.h>
-
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -12,9 +11,7 @@ constexpr auto kSlowest = Bandwidth::bytes_per_second(1'000);
 constexpr Duration kLongest = Duration::seconds(10);
 
 Error refused(std::string_view option, std::string_view text, std::string_view why) {
-  return {
-      ErrorCode::invalid_argument,
-      fmt::format("{} '{}': {}; write RATE or RATE,LATENCY like 200Mbit,20us", option, text, why)};
+  return invalid("{} '{}': {}; write RATE or RATE,LATENCY like 200Mbit,20us", option, text, why);
 }
 
 }  // namespace

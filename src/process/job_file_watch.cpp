@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/membership/host_names.hpp"
 #include "runtime/membership/life.hpp"
@@ -51,23 +52,19 @@ Result<void> JobFileWatch::read() {
 Result<void> JobFileWatch::find_candidates(std::optional<std::uint32_t> rank) {
   candidates_ = weft::ranks_here(addresses_);
   if (candidates_.empty()) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("{}: none of the {} addresses is this machine's, which has {}; add one", path_,
-                    addresses_.size(), fmt::join(local_addresses(), ", "))};
+    return invalid("{}: none of the {} addresses is this machine's, which has {}; add one", path_,
+                   addresses_.size(), fmt::join(local_addresses(), ", "));
   }
   ranks_here_ = static_cast<std::uint32_t>(candidates_.size());
   if (!rank) return {};
   if (*rank >= addresses_.size()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: there is no rank {}; the file has the addresses of ranks 0 to {}",
-                             path_, *rank, addresses_.size() - 1)};
+    return invalid("{}: there is no rank {}; the file has the addresses of ranks 0 to {}", path_,
+                   *rank, addresses_.size() - 1);
   }
   if (std::find(candidates_.begin(), candidates_.end(), *rank) == candidates_.end()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: rank {} is at {}, which is not this machine; it has {}",
-                             file_.where(file_.ranks[*rank].line), *rank, addresses_[*rank],
-                             fmt::join(local_addresses(), ", "))};
+    return invalid("{}: rank {} is at {}, which is not this machine; it has {}",
+                   file_.where(file_.ranks[*rank].line), *rank, addresses_[*rank],
+                   fmt::join(local_addresses(), ", "));
   }
   candidates_ = {*rank};
   return {};
@@ -127,16 +124,16 @@ Result<JobFileWatch::Place> JobFileWatch::try_place(std::uint32_t rank, const Fa
 Error JobFileWatch::all_taken(const Error& last) const {
   if (candidates_.size() == 1) {
     const std::uint32_t rank = candidates_.front();
-    return {ErrorCode::unavailable,
-            fmt::format("{}: rank {} cannot listen: {}; a process of this rank may run already",
-                        file_.where(file_.ranks[rank].line), rank, last.message)};
+    return make_error(ErrorCode::unavailable,
+                      "{}: rank {} cannot listen: {}; a process of this rank may run already",
+                      file_.where(file_.ranks[rank].line), rank, last.message);
   }
-  return {ErrorCode::unavailable,
-          fmt::format("{}: the addresses of all {} ranks of this machine are taken, {}; start one "
-                      "process for each, or free their ports",
-                      path_, candidates_.size(),
-                      fmt::format("from {} to {}", addresses_[candidates_.front()],
-                                  addresses_[candidates_.back()]))};
+  return make_error(ErrorCode::unavailable,
+                    "{}: the addresses of all {} ranks of this machine are taken, {}; start one "
+                    "process for each, or free their ports",
+                    path_, candidates_.size(),
+                    fmt::format("from {} to {}", addresses_[candidates_.front()],
+                                addresses_[candidates_.back()]));
 }
 
 Result<void> JobFileWatch::add_peers(Fabric& fabric) {
@@ -178,9 +175,8 @@ Result<void> JobFileWatch::take_news(Fabric& fabric) {
   const std::vector<bool> former_here = is_here_;
   auto good = read();
   if (good && addresses_.size() != before.size()) {
-    good = Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: has {} addresses now, not {}; a job keeps its ranks", path_,
-                             addresses_.size(), before.size())};
+    good = invalid("{}: has {} addresses now, not {}; a job keeps its ranks", path_,
+                   addresses_.size(), before.size());
     file_ = former;
     addresses_ = before;
     is_here_ = former_here;
@@ -196,11 +192,10 @@ Result<void> JobFileWatch::take_news(Fabric& fabric) {
   for (std::uint32_t rank = 0; rank < addresses_.size(); ++rank) {
     if (addresses_[rank] == before[rank]) continue;
     if (NodeId(rank) == self_) {
-      return Error{
+      return make_error(
           ErrorCode::cancelled,
-          fmt::format("{}: rank {} is to be at {}, but this process is at {}; it leaves "
-                      "the rank to another",
-                      file_.where(file_.ranks[rank].line), rank, addresses_[rank], before[rank])};
+          "{}: rank {} is to be at {}, but this process is at {}; it leaves the rank to another",
+          file_.where(file_.ranks[rank].line), rank, addresses_[rank], before[rank]);
     }
     // The life there has read the change, so its number is higher; earlier ones are not wanted.
     auto added = add_peer(fabric, rank, file_.changed);

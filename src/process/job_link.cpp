@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/json_members.hpp"
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "net/job_levels.hpp"
 
@@ -63,7 +64,7 @@ Result<JobProgress> read_job_progress(const std::string& text) {
     return JobProgress{
         .iterations = iterations, .waited = Duration(waited), .elapsed = Duration(elapsed)};
   }
-  return Error{ErrorCode::corrupt, fmt::format("'{}' is no progress of a process", text)};
+  return corrupt("'{}' is no progress of a process", text);
 }
 
 std::string to_text(const ProcessLevels& levels) {
@@ -81,10 +82,8 @@ Result<ProcessLevels> read_process_levels(const std::string& text, std::uint32_t
     levels.push_back(level);
   }
   if (levels.size() == processes) return levels;
-  return Error{ErrorCode::corrupt,
-               fmt::format("'{}' are no levels of {} processes; use the same version of weft "
-                           "everywhere",
-                           text, processes)};
+  return corrupt("'{}' are no levels of {} processes; use the same version of weft everywhere",
+                 text, processes);
 }
 
 std::string to_text(const JobDescription& job) {
@@ -97,14 +96,13 @@ Result<JobDescription> read_job_description(const std::string& text) {
     const auto json = JsonReader::Json::parse(text);
     job_members(JsonReader(json), job);
   } catch (const nlohmann::json::exception& e) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the launcher's description of the job cannot be read ({}); use the "
-                             "same version of weft everywhere",
-                             e.what())};
+    return corrupt(
+        "the launcher's description of the job cannot be read ({}); use the same "
+        "version of weft everywhere",
+        e.what());
   }
   if (job.self.value() < job.first.value() || job.self.value() - job.first.value() >= job.nodes) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the launcher says rank {} of {}", job.self.value(), job.nodes)};
+    return corrupt("the launcher says rank {} of {}", job.self.value(), job.nodes);
   }
   return job;
 }

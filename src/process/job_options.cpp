@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/job_options.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -30,12 +29,10 @@ Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Dura
   // Their peers are heard, and not probed by a kernel: one beat may be late.
   const bool twice = fabric.starts_with("libfabric:");
   if (twice ? heartbeat * 2 <= peer_timeout : heartbeat < peer_timeout) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}: {} is {} after which a silent machine is gone ({}, "
-                           "--peer-timeout); choose less",
-                           asked_by, to_text(heartbeat),
-                           twice ? "more than half of the time" : "no less than the time",
-                           to_text(peer_timeout))};
+  return invalid(
+      "{}: {} is {} after which a silent machine is gone ({}, --peer-timeout); choose less",
+      asked_by, to_text(heartbeat), twice ? "more than half of the time" : "no less than the time",
+      to_text(peer_timeout));
 }
 
 message::MessageOptions message_options(const JobDescription& job) {

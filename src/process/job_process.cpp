@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "fabric/choice/fabric_choice.hpp"
@@ -59,11 +60,10 @@ Result<std::optional<std::uint32_t>> rank_of_environment() {
   const char* text = std::getenv(rank_variable);
   if (text == nullptr) return std::optional<std::uint32_t>();
   if (const auto rank = parse_number<std::uint32_t>(text)) return rank;
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("{}='{}' is no rank; give a number from 0, or unset it to take the first "
-                  "address that is free",
-                  rank_variable, text)};
+  return invalid(
+      "{}='{}' is no rank; give a number from 0, or unset it to take the first address that is "
+      "free",
+      rank_variable, text);
 }
 
 /// The description that the file gives by itself.
@@ -130,9 +130,8 @@ Result<void> take_file(JobInvitation& invitation, const std::string& path,
 Result<void> take_proxy(JobInvitation& invitation, int socket) {
   // Not for this process's children.
   if (socket <= 2 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}='{}' is no open descriptor; start the program by `weft run`",
-                             proxy::variable, socket)};
+    return invalid("{}='{}' is no open descriptor; start the program by `weft run`",
+                   proxy::variable, socket);
   }
   ::unsetenv(proxy::variable);
   auto fabric = ProxyFabric::open(Channel(socket));
@@ -162,9 +161,8 @@ Result<JobInvitation> JobInvitation::take() {
     const int socket = std::atoi(descriptor);
     // Not for this process's children.
     if (socket <= 2 || ::fcntl(socket, F_SETFD, FD_CLOEXEC) != 0) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}='{}' is no open descriptor; start the program by `weft run`",
-                               channel_variable, descriptor)};
+      return invalid("{}='{}' is no open descriptor; start the program by `weft run`",
+                     channel_variable, descriptor);
     }
     ::unsetenv(channel_variable);
     invitation.link = std::make_unique<JobLink>(Channel(socket));
@@ -401,18 +399,16 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
     case determinant::Trouble::none:
       return outcome_log_.get();
     case determinant::Trouble::incomplete:
-      return Error{
-          ErrorCode::exhausted,
-          fmt::format(
-              "rank {} cannot be started anew: its log of outcomes reached its limit of {}; "
-              "set {} to more",
-              job_.self.value(), to_text(ByteCount(outcomes_.bytes().size())),
-              outcomes_limit_variable)};
+      return make_error(ErrorCode::exhausted,
+                        "rank {} cannot be started anew: its log of outcomes reached its limit of "
+                        "{}; set {} to more",
+                        job_.self.value(), to_text(ByteCount(outcomes_.bytes().size())),
+                        outcomes_limit_variable);
     default:
-      return Error{ErrorCode::corrupt,
-                   fmt::format("rank {} cannot be started anew: its log of outcomes is damaged; "
-                               "start the job again",
-                               job_.self.value())};
+      return make_error(
+          ErrorCode::corrupt,
+          "rank {} cannot be started anew: its log of outcomes is damaged; start the job again",
+          job_.self.value());
   }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/launcher_question.hpp"
 
-#include <fmt/format.h>
-
 #include "base/json_members.hpp"
+#include "base/make_error.hpp"
 
 namespace weft {
 namespace {
@@ -36,10 +35,10 @@ constexpr auto answer = [](auto&& v, auto& a) {
 }  // namespace members
 
 Error unreadable(const char* what) {
-  return {ErrorCode::corrupt,
-          fmt::format("a message between the launcher and a process cannot be read ({}); use the "
-                      "same version of weft everywhere",
-                      what)};
+  return corrupt(
+      "a message between the launcher and a process cannot be read ({}); use the "
+      "same version of weft everywhere",
+      what);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -147,29 +148,27 @@ void Messenger::end_offenders() {
   for (const NodeId offender : machine_.offenders()) {
     fabric_.remove_peer(offender);
     if (failure_) continue;
-    failure_ = Error{ErrorCode::corrupt,
-                     fmt::format("rank {} speaks another protocol, or its messages are damaged; "
-                                 "use the same version of weft everywhere",
-                                 offender.value())};
+    failure_ = corrupt(
+        "rank {} speaks another protocol, or its messages are damaged; use the "
+        "same version of weft everywhere",
+        offender.value());
   }
 }
 
 void Messenger::note_divergence() {
   const auto& [receiver, flow, serial] = *machine_.divergence();
-  failure_ =
-      Error{ErrorCode::corrupt,
-            fmt::format(
-                "what this life of rank {} has sent to rank {} (tag {}, up to message {}) differs "
-                "from what an earlier one sent; a program that is started anew has to repeat "
-                "itself: no clocks, no random numbers without a seed, no input that changes",
-                machine_.self().value(), receiver.value(), flow.tag.value(), serial)};
+  failure_ = corrupt(
+      "what this life of rank {} has sent to rank {} (tag {}, up to message {}) differs "
+      "from what an earlier one sent; a program that is started anew has to repeat "
+      "itself: no clocks, no random numbers without a seed, no input that changes",
+      machine_.self().value(), receiver.value(), flow.tag.value(), serial);
 }
 
 void Messenger::note_lost_link() {
-  failure_ = Error{ErrorCode::unavailable,
-                   fmt::format("the connection to rank {} through shared memory ended, though the "
-                               "process lives, and messages on it are lost; use --fabric tcp",
-                               machine_.lost_link()->value())};
+  failure_ = make_error(ErrorCode::unavailable,
+                        "the connection to rank {} through shared memory ended, though the process "
+                        "lives, and messages on it are lost; use --fabric tcp",
+                        machine_.lost_link()->value());
 }
 
 void Messenger::note_lane(const Completion& completion) {
@@ -369,17 +368,17 @@ Result<void> Messenger::leave(const std::function<void()>& on_over) {
 bool Messenger::missed() {
   const auto missed = machine_.missed();
   if (!missed) return false;
-  failure_ = Error{ErrorCode::timed_out,
-                   fmt::format("rank {} was gone for {} s while this one waited for the job's end, "
-                               "or to begin; --timeout is the limit",
-                               missed->value(), give_up_after_.to_seconds())};
+  failure_ = make_error(ErrorCode::timed_out,
+                        "rank {} was gone for {} s while this one waited for the job's end, or to "
+                        "begin; --timeout is the limit",
+                        missed->value(), give_up_after_.to_seconds());
   return true;
 }
 
 Error Messenger::failure_of(message::Failure why, NodeId peer) const {
   if (why == message::Failure::peer_gone) {
-    return {ErrorCode::timed_out, fmt::format("rank {} was gone for {} s; --timeout is the limit",
-                                              peer.value(), give_up_after_.to_seconds())};
+    return make_error(ErrorCode::timed_out, "rank {} was gone for {} s; --timeout is the limit",
+                      peer.value(), give_up_after_.to_seconds());
   }
   return failure({.kind = message::OperationState::Kind::receive, .failure = why, .peer = peer});
 }
@@ -389,27 +388,24 @@ Error Messenger::failure(const message::OperationState& state) const {
   const std::string what = text_of(state);
   switch (state.failure) {
     case Failure::peer_gone:
-      return {ErrorCode::timed_out,
-              fmt::format("rank {} was gone for {} s, while {}; --timeout is the limit",
-                          state.peer.value(), give_up_after_.to_seconds(), what)};
+      return make_error(ErrorCode::timed_out,
+                        "rank {} was gone for {} s, while {}; --timeout is the limit",
+                        state.peer.value(), give_up_after_.to_seconds(), what);
     case Failure::not_kept:
-      return {
-          ErrorCode::unavailable,
-          fmt::format("{}: it does not keep what it sent to an earlier life of this rank; start "
-                      "the job with --restart on-failure",
-                      what)};
+      return make_error(ErrorCode::unavailable,
+                        "{}: it does not keep what it sent to an earlier life of this rank; start "
+                        "the job with --restart on-failure",
+                        what);
     case Failure::too_long:
-      return {ErrorCode::invalid_argument,
-              fmt::format("{}: the message has {} bytes, more than there is room for", what,
-                          state.size)};
+      return invalid("{}: the message has {} bytes, more than there is room for", what, state.size);
     case Failure::outbox_full:
-      return {ErrorCode::exhausted,
-              fmt::format("{}: the outbox is full; use a larger --outbox, a --spill directory, or "
-                          "checkpoints",
-                          what)};
+      return make_error(
+          ErrorCode::exhausted,
+          "{}: the outbox is full; use a larger --outbox, a --spill directory, or checkpoints",
+          what);
     case Failure::bad_protocol:
-      return {ErrorCode::unavailable,
-              fmt::format("{}: it has another version of weft; use the same everywhere", what)};
+      return make_error(ErrorCode::unavailable,
+                        "{}: it has another version of weft; use the same everywhere", what);
     case Failure::cancelled:
       return {ErrorCode::cancelled, "the job is over"};
     case Failure::none:

@@ -2,7 +2,6 @@
 #include "process/outcome_memory.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "core/determinant/outcome_log.hpp"
 
@@ -28,23 +28,22 @@ Result<ByteCount> limit_of_environment() {
   if (text == nullptr) return usual_outcomes;
   auto limit = parse_byte_count(text);
   if (limit && *limit >= fewest_outcomes) return *limit;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("{}='{}' is no size for a log; give 4KiB or more, as in 256MiB",
-                           outcomes_limit_variable, text)};
+  return invalid("{}='{}' is no size for a log; give 4KiB or more, as in 256MiB",
+                 outcomes_limit_variable, text);
 }
 
 Error no_memory(const char* what) {
-  return {ErrorCode::exhausted,
-          fmt::format("cannot {} the log of a process's outcomes: {}", what, std::strerror(errno))};
+  return make_error(ErrorCode::exhausted, "cannot {} the log of a process's outcomes: {}", what,
+                    std::strerror(errno));
 }
 
 Error no_room(std::uint64_t length) {
   const int error = errno;
-  return {ErrorCode::exhausted,
-          fmt::format("the log of outcomes cannot be mapped with its limit, {}={}: {}; set {} to "
-                      "less, or raise the process's limit of memory (ulimit -v)",
-                      outcomes_limit_variable, to_text(ByteCount(length)), std::strerror(error),
-                      outcomes_limit_variable)};
+  return make_error(ErrorCode::exhausted,
+                    "the log of outcomes cannot be mapped with its limit, {}={}: {}; set {} to "
+                    "less, or raise the process's limit of memory (ulimit -v)",
+                    outcomes_limit_variable, to_text(ByteCount(length)), std::strerror(error),
+                    outcomes_limit_variable);
 }
 
 }  // namespace
@@ -71,9 +70,8 @@ Result<OutcomeMemory> OutcomeMemory::take() {
   // Not for this process's children.
   if (number <= 2 || ::fcntl(number, F_SETFD, FD_CLOEXEC) != 0 ||
       ::lseek(number, 0, SEEK_END) < 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}='{}' is no log of outcomes; start the program by `weft run`",
-                             outcomes_variable, shown)};
+    return invalid("{}='{}' is no log of outcomes; start the program by `weft run`",
+                   outcomes_variable, shown);
   }
   memory.file_ = Descriptor(number);
   return memory;

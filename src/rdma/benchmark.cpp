@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdma/benchmark.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/make_error.hpp"
 #include "rdma/client.hpp"
 
 namespace weft::rdma {
@@ -65,8 +64,7 @@ Result<PagedSide> parse_paged_side(std::string_view text) {
        {PagedSide::none, PagedSide::client, PagedSide::server, PagedSide::both}) {
     if (text == to_text(side)) return side;
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no side: use none, client, server or both", text)};
+  return invalid("'{}' is no side: use none, client, server or both", text);
 }
 
 std::string_view to_text(PagedSide side) {

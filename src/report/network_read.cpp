@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/make_error.hpp"
 #include "report/files.hpp"
 #include "report/network_record.hpp"
 #include "report/record_reader.hpp"
@@ -134,10 +135,10 @@ std::string network_path(const std::string& dir) {
 
 Result<NetworkRecord> network_from_json(std::string_view text, std::string_view origin) {
   const auto malformed = [&](std::string_view what) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("{}: not a record of a simulated network: {}; write it again with "
-                             "weft simulate --out",
-                             origin, what)};
+    return make_error(
+        ErrorCode::corrupt,
+        "{}: not a record of a simulated network: {}; write it again with weft simulate --out",
+        origin, what);
   };
   const auto parsed = RecordReader::Json::parse(text, nullptr, false);
   if (parsed.is_discarded()) return malformed("no valid JSON");

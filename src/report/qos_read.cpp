@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // qos.json: the record that `weft qos --out` leaves, from which its page can be made again.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "base/json_members.hpp"
+#include "base/make_error.hpp"
 #include "report/files.hpp"
 #include "report/qos_page.hpp"
 
@@ -88,8 +87,7 @@ std::string to_json(const QosRecord& record) {
 
 Result<QosRecord> qos_from_json(std::string_view text, std::string_view origin) {
   const auto refuse = [&](std::string_view why) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("{}: {}; make it again with weft qos --out", origin, why)};
+    return corrupt("{}: {}; make it again with weft qos --out", origin, why);
   };
   try {
     const auto json = JsonReader::Json::parse(text);

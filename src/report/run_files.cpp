@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "base/whole_file.hpp"
 #include "report/files.hpp"
@@ -27,13 +27,11 @@ Result<std::string> read_file(const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return system_error("read", path, errno);
   if (!S_ISREG(about.st_mode)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: not an ordinary file; name another directory", path)};
+    return invalid("{}: not an ordinary file; name another directory", path);
   }
   if (static_cast<std::uint64_t>(about.st_size) > largest_file) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("{}: {} bytes is too large for a record of a run (at most {})", path,
-                             about.st_size, largest_file)};
+    return corrupt("{}: {} bytes is too large for a record of a run (at most {})", path,
+                   about.st_size, largest_file);
   }
   return read_text_file(path);
 }
@@ -88,11 +86,11 @@ Result<std::vector<RunRecord>> read_runs(const std::string& dir) {
     runs.push_back(std::move(read).value());
   }
   if (runs.empty()) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("weft did not write '{}': it has no record of a run; make such a "
-                             "directory with weft stream local --out DIR, or with --out of weft "
-                             "simulate or weft qos",
-                             dir)};
+    return make_error(
+        ErrorCode::not_found,
+        "weft did not write '{}': it has no record of a run; make such a directory with weft "
+        "stream local --out DIR, or with --out of weft simulate or weft qos",
+        dir);
   }
   return runs;
 }

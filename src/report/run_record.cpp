@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/quantile.hpp"
 #include "report/record_reader.hpp"
 
@@ -213,9 +214,8 @@ std::string dump(const Json& j) {
 }
 
 Error malformed(std::string_view origin, std::string_view what) {
-  return Error{ErrorCode::corrupt,
-               fmt::format("{}: not a record of a run: {}; write it again with weft stream --out",
-                           origin, what)};
+  return corrupt("{}: not a record of a run: {}; write it again with weft stream --out", origin,
+                 what);
 }
 
 Result<Json> parse(std::string_view text, std::string_view origin) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/channel.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "base/make_error.hpp"
 
 namespace weft {
 namespace {
@@ -31,8 +32,8 @@ void Channel::close() {
 Result<std::pair<Channel, Channel>> Channel::pair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("cannot make a channel to a process: {}", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "cannot make a channel to a process: {}",
+                      std::strerror(errno));
   }
   return std::pair(Channel(ends[0]), Channel(ends[1]));
 }

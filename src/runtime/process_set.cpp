@@ -14,6 +14,8 @@
 #include <exception>
 #include <utility>
 
+#include "base/make_error.hpp"
+
 namespace weft {
 namespace {
 
@@ -51,8 +53,8 @@ Result<void> ProcessSet::start(std::uint32_t place, const Body& body) {
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return Error{ErrorCode::exhausted, fmt::format("cannot start process {} of {}: {}", place + 1,
-                                                   processes_.size(), std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "cannot start process {} of {}: {}", place + 1,
+                      processes_.size(), std::strerror(errno));
   }
   if (pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);

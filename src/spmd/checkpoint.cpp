@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weft/spmd/checkpoint.hpp"
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 
 #include <fmt/format.h>
@@ -122,9 +123,7 @@ class CheckpointFile {
   };
   CheckpointFile(std::string path, std::FILE* file) : path_(std::move(path)), file_(file) {}
   Error damaged() const {
-    return {
-        ErrorCode::corrupt,
-        fmt::format("{}: damaged: its length or checksum is wrong; restore an older one", path_)};
+    return corrupt("{}: damaged: its length or checksum is wrong; restore an older one", path_);
   }
 
   std::string path_;
@@ -335,10 +334,10 @@ Result<std::uint64_t> Checkpoint::restore_from_partner(std::span<const Rank> los
   const bool am_lost = is_lost(group.rank());
   Result<void> able;
   if (am_lost && (is_lost(state_->next()) || group.size() == 1)) {
-    able = Error{ErrorCode::unavailable,
-                 fmt::format("ranks {} and {} are both lost, and with them what the one kept for "
-                             "the other: restore from files",
-                             group.rank().value(), state_->next().value())};
+    able = make_error(ErrorCode::unavailable,
+                      "ranks {} and {} are both lost, and with them what the one kept for the "
+                      "other: restore from files",
+                      group.rank().value(), state_->next().value());
   } else if (!am_lost && state_->own.empty()) {
     able = Error{ErrorCode::not_found, "no checkpoint was saved to a partner"};
   }

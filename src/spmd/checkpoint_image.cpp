@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spmd/checkpoint_image.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "base/check.hpp"
 #include "base/crc32c.hpp"
+#include "base/make_error.hpp"
 #include "spmd/partitioning_message.hpp"
 
 namespace weft::spmd {
@@ -82,16 +81,16 @@ Result<void> check_head(const std::string& name, std::span<const std::byte> head
                         const ContainerList& containers, Rank rank) {
   const std::vector<std::byte> expected = checkpoint_head(containers, rank, 0);
   if (head.size() < shape_begin || std::memcmp(head.data(), magic, integer) != 0) {
-    return Error{ErrorCode::corrupt, fmt::format("{}: not a checkpoint, or a damaged one", name)};
+    return corrupt("{}: not a checkpoint, or a damaged one", name);
   }
   const bool same =
       head.size() >= expected.size() &&
       std::equal(expected.begin() + 2 * integer, expected.end(), head.begin() + 2 * integer);
   if (!same) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: of other containers, partitionings or ranks: restore with those "
-                             "that it was saved with",
-                             name)};
+    return invalid(
+        "{}: of other containers, partitionings or ranks: restore with those that it was saved "
+        "with",
+        name);
   }
   return {};
 }

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/number_text.hpp"
 #include "base/split.hpp"
@@ -183,7 +184,7 @@ Result<void> Runner::start(Process& process) {
   std::array<int, 2> output{-1, -1}, errors{-1, -1};
   if (::pipe2(output.data(), O_CLOEXEC) != 0 || ::pipe2(errors.data(), O_CLOEXEC) != 0) {
     for (const int end : output) ::close(end);
-    return Error{ErrorCode::exhausted, fmt::format("testbed: pipe: {}", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "testbed: pipe: {}", std::strerror(errno));
   }
   const Descriptor output_end(output[1]), errors_end(errors[1]);
   const auto prefix = options_.prefix ? fmt::format("host{}: ", process.host) : std::string();
@@ -193,7 +194,7 @@ Result<void> Runner::start(Process& process) {
   const pid_t pid = ::fork();
   if (pid == 0) become(process, output[1], errors[1], arguments.data(), environment.data());
   if (pid < 0) {
-    return Error{ErrorCode::exhausted, fmt::format("testbed: fork: {}", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "testbed: fork: {}", std::strerror(errno));
   }
   ::setpgid(pid, pid);
   process.pid = pid;
@@ -211,10 +212,10 @@ Process* Runner::find(std::uint32_t host) {
 Result<void> Runner::signal(std::uint32_t host, int number) {
   const Process* process = find(host);
   if (process == nullptr || process->pid == 0) {
-    return Error{ErrorCode::not_found, fmt::format("no process runs in host{}", host)};
+    return make_error(ErrorCode::not_found, "no process runs in host{}", host);
   }
   if (::kill(-process->pid, number) == 0) return {};
-  return Error{ErrorCode::io, fmt::format("kill: {}", std::strerror(errno))};
+  return make_error(ErrorCode::io, "kill: {}", std::strerror(errno));
 }
 
 Result<void> Runner::kill(std::uint32_t host) {
@@ -226,7 +227,7 @@ Result<void> Runner::kill(std::uint32_t host) {
 Result<void> Runner::restart(std::uint32_t host) {
   Process* process = find(host);
   if (process == nullptr) {
-    return Error{ErrorCode::not_found, fmt::format("no process was started in host{}", host)};
+    return make_error(ErrorCode::not_found, "no process was started in host{}", host);
   }
   if (process->pid == 0) return start(*process);
   process->start_again = true;

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::testbed {
 namespace {
@@ -138,7 +139,7 @@ Result<void> in_child(std::string_view what, Body body) {
   }
   if (error == 0) error = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
   if (error == 0) return {};
-  return Error{ErrorCode::io, fmt::format("testbed: {}: {}", what, std::strerror(error))};
+  return make_error(ErrorCode::io, "testbed: {}: {}", what, std::strerror(error));
 }
 
 // Returns a host's congestion control, which a child process reads and sends through a pipe.

@@ -22,6 +22,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/make_error.hpp"
+
 namespace weft::testbed {
 namespace {
 
@@ -200,14 +202,14 @@ class Child {
 
 Error step_error(const StepReport& report) {
   const auto& text = kSteps[static_cast<std::size_t>(report.step)];
-  return {ErrorCode::unavailable, fmt::format("testbed: cannot {}: {}; {}", text.what,
-                                              std::strerror(report.error), text.help)};
+  return make_error(ErrorCode::unavailable, "testbed: cannot {}: {}; {}", text.what,
+                    std::strerror(report.error), text.help);
 }
 
 Result<std::array<Descriptor, 2>> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error{ErrorCode::exhausted, fmt::format("testbed: pipe: {}", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "testbed: pipe: {}", std::strerror(errno));
   }
   return std::array{Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -243,7 +245,7 @@ Result<Keeper> start_keeper(const KeeperOptions& options) {
   Child child(options, ::geteuid(), ::getegid(), (*report)[1].get(), (*alive)[0].get());
   const auto first = static_cast<pid_t>(fork_silently(0));
   if (first < 0) {
-    return Error{ErrorCode::exhausted, fmt::format("testbed: fork: {}", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "testbed: fork: {}", std::strerror(errno));
   }
   if (first == 0) {
     (*alive)[1].reset();
@@ -263,9 +265,9 @@ Result<Keeper> start_keeper(const KeeperOptions& options) {
   keeper.pid = *pid;
   keeper.handle = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
   if (!keeper.handle.open()) {
-    return Error{
-        ErrorCode::unavailable,
-        fmt::format("testbed: pidfd_open: {}; Linux 5.3 or later is needed", std::strerror(errno))};
+    return make_error(ErrorCode::unavailable,
+                      "testbed: pidfd_open: {}; Linux 5.3 or later is needed",
+                      std::strerror(errno));
   }
   if (options.end_with_caller) keeper.alive = std::move((*alive)[1]);
   return keeper;
@@ -273,7 +275,7 @@ Result<Keeper> start_keeper(const KeeperOptions& options) {
 
 Result<void> end_keeper(const Descriptor& handle, pid_t pid) {
   if (::syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0) != 0 && errno != ESRCH) {
-    return Error{ErrorCode::io, fmt::format("testbed: kill the keeper: {}", std::strerror(errno))};
+    return make_error(ErrorCode::io, "testbed: kill the keeper: {}", std::strerror(errno));
   }
   pollfd ended{handle.get(), POLLIN, 0};
   for (int tries = 0; tries < 50; ++tries) {
@@ -294,7 +296,7 @@ Result<std::uint64_t> start_time_of(pid_t pid) {
   // and the 20th the start.
   const auto name_end = line.rfind(')');
   if (!file || name_end == std::string::npos) {
-    return Error{ErrorCode::not_found, fmt::format("no process {}", pid)};
+    return make_error(ErrorCode::not_found, "no process {}", pid);
   }
   std::istringstream fields(line.substr(name_end + 1));
   std::string state, skipped;
@@ -302,7 +304,7 @@ Result<std::uint64_t> start_time_of(pid_t pid) {
   for (int i = 0; i < 18; ++i) fields >> skipped;
   std::uint64_t ticks = 0;
   if (!(fields >> ticks) || state == "Z" || state == "X")
-    return Error{ErrorCode::not_found, fmt::format("no process {}", pid)};
+    return make_error(ErrorCode::not_found, "no process {}", pid);
   return ticks;
 }
 

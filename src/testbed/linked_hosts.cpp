@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "testbed/host_settings.hpp"
 #include "testbed/keeper.hpp"
 #include "testbed/plan.hpp"
@@ -32,7 +33,7 @@ constexpr std::uint32_t kHosts = 2;
 constexpr const char* kTunDevice = "/dev/net/tun";
 
 Error refused(std::string_view what, int error) {
-  return {ErrorCode::unavailable, fmt::format("testbed: {}: {}", what, std::strerror(error))};
+  return make_error(ErrorCode::unavailable, "testbed: {}: {}", what, std::strerror(error));
 }
 
 /// A relay's word to its maker before it begins.
@@ -93,10 +94,9 @@ Result<pid_t> start_relay(const Spaces& spaces, Duration latency, RelayCounters&
   ::waitpid(pid, nullptr, 0);
   if (n != sizeof report) return refused("the relay ended before it was ready", EIO);
   if (!report.lacks_tun) return refused("make the hosts' network devices", report.error);
-  return Error{
-      ErrorCode::unavailable,
-      fmt::format("testbed: open {}: {}; load the kernel's module tun, and let this user open it",
-                  kTunDevice, std::strerror(report.error))};
+  return make_error(ErrorCode::unavailable,
+                    "testbed: open {}: {}; load the kernel's module tun, and let this user open it",
+                    kTunDevice, std::strerror(report.error));
 }
 
 /// Longer than any window of TCP: a link that loses nothing.

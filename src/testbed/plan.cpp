@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "testbed/keeper.hpp"
 
@@ -96,7 +97,7 @@ bool is_possible_rate(Bandwidth rate) {
 }
 
 Error impossible(std::string_view option, const std::string& value, std::string_view range) {
-  return {ErrorCode::invalid_argument, fmt::format("{} {}: {}", option, value, range)};
+  return invalid("{} {}: {}", option, value, range);
 }
 
 Result<void> check_levels(const std::vector<LevelClass>& levels) {

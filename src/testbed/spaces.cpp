@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "testbed/keeper.hpp"
 
 namespace weft::testbed {
@@ -19,9 +20,9 @@ namespace {
 Result<Descriptor> open_space(const std::string& path) {
   Descriptor space(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!space.open()) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("testbed: open {}: {}; use it as the user who made it", path,
-                             std::strerror(errno))};
+    return make_error(ErrorCode::unavailable,
+                      "testbed: open {}: {}; use it as the user who made it", path,
+                      std::strerror(errno));
   }
   return space;
 }

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "testbed/keeper.hpp"
 
 namespace weft::testbed {
@@ -89,24 +90,22 @@ Result<void> check_name(std::string_view name) {
   const bool plain = std::ranges::all_of(
       name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; });
   if (plain && !name.empty() && name.size() <= kLongestName) return {};
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("--name '{}': use up to {} letters, digits, '-' and '_'", name, kLongestName)};
+  return invalid("--name '{}': use up to {} letters, digits, '-' and '_'", name, kLongestName);
 }
 
 Result<std::filesystem::path> state_directory() {
   auto directory = wanted_directory();
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error{ErrorCode::io,
-                 fmt::format("testbed: make {}: {}", directory.string(), std::strerror(errno))};
+    return make_error(ErrorCode::io, "testbed: make {}: {}", directory.string(),
+                      std::strerror(errno));
   }
   struct stat found {};
   if (::lstat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) ||
       found.st_uid != ::geteuid()) {
-    return Error{ErrorCode::unauthorised,
-                 fmt::format("testbed: {} is not a directory of yours; set WEFT_TESTBED_STATE to "
-                             "one that is",
-                             directory.string())};
+    return make_error(
+        ErrorCode::unauthorised,
+        "testbed: {} is not a directory of yours; set WEFT_TESTBED_STATE to one that is",
+        directory.string());
   }
   return directory;
 }
@@ -120,8 +119,7 @@ Result<void> write_record(std::string_view name, const Record& record) {
       ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     const int error = errno;
     if (file.open()) ::unlink(path->c_str());
-    return Error{ErrorCode::io,
-                 fmt::format("testbed: write {}: {}", path->string(), std::strerror(error))};
+    return make_error(ErrorCode::io, "testbed: write {}: {}", path->string(), std::strerror(error));
   }
   return {};
 }
@@ -131,9 +129,8 @@ Result<Record> read_record(std::string_view name) {
   if (!path.ok()) return path.error();
   std::ifstream file(*path);
   if (!file) {
-    return Error{
-        ErrorCode::not_found,
-        fmt::format("testbed '{}' is not up; `weft testbed up --name {}` starts one", name, name)};
+    return make_error(ErrorCode::not_found,
+                      "testbed '{}' is not up; `weft testbed up --name {}` starts one", name, name);
   }
   try {
     Record record = from_json(json::parse(file));
@@ -141,15 +138,14 @@ Result<Record> read_record(std::string_view name) {
   } catch (const json::exception&) {
     // Reported below: the details of damage to a file of ours help nobody.
   }
-  return Error{ErrorCode::corrupt, fmt::format("{} is damaged; remove it", path->string())};
+  return corrupt("{} is damaged; remove it", path->string());
 }
 
 Result<void> remove_record(std::string_view name) {
   const auto path = path_of(name);
   if (!path.ok()) return path.error();
   if (::unlink(path->c_str()) == 0 || errno == ENOENT) return {};
-  return Error{ErrorCode::io,
-               fmt::format("testbed: remove {}: {}", path->string(), std::strerror(errno))};
+  return make_error(ErrorCode::io, "testbed: remove {}: {}", path->string(), std::strerror(errno));
 }
 
 std::vector<std::string> record_names() {

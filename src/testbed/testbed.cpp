@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "testbed/host_settings.hpp"
 #include "testbed/keeper.hpp"
@@ -113,9 +114,7 @@ Result<Testbed> Testbed::up_named(const TestbedOptions& options, std::string_vie
   if (auto checked = check_name(name); !checked.ok()) return std::move(checked).error();
   if (const auto before = read_record(name); before.ok()) {
     if (is_alive(*before)) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("testbed '{0}' is up already; `weft testbed down --name {0}` ends it", name)};
+      return invalid("testbed '{0}' is up already; `weft testbed down --name {0}` ends it", name);
     }
     if (auto removed = remove_record(name); !removed.ok()) return std::move(removed).error();
   }
@@ -139,10 +138,10 @@ Result<Testbed> Testbed::attach(std::string_view name) {
   state->keeper.handle = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, record->keeper, 0)));
   // Looked at with the handle open, so that the number cannot change its owner in between.
   if (!state->keeper.handle.open() || !is_alive(*record)) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("testbed '{0}' has crashed or ended; `weft testbed down --name {0}` "
-                             "clears its record",
-                             name)};
+    return make_error(
+        ErrorCode::not_found,
+        "testbed '{0}' has crashed or ended; `weft testbed down --name {0}` clears its record",
+        name);
   }
   auto spaces = Spaces::open(record->keeper, record->options.hosts);
   if (!spaces.ok()) return std::move(spaces).error();
@@ -192,16 +191,15 @@ Result<void> Testbed::enter_host(std::uint32_t host) const {
   int error = state_->spaces.enter_user();
   if (error == 0) error = state_->spaces.enter_network(host);
   if (error == 0) return {};
-  return Error{ErrorCode::unavailable,
-               fmt::format("testbed: enter host{}: {}", host, std::strerror(error))};
+  return make_error(ErrorCode::unavailable, "testbed: enter host{}: {}", host,
+                    std::strerror(error));
 }
 
 Result<void> Testbed::contain_children() const {
   int error = state_->spaces.enter_user();
   if (error == 0) error = state_->spaces.adopt_children();
   if (error == 0) return {};
-  return Error{ErrorCode::unavailable,
-               fmt::format("testbed: contain processes: {}", std::strerror(error))};
+  return make_error(ErrorCode::unavailable, "testbed: contain processes: {}", std::strerror(error));
 }
 
 Result<void> Testbed::set_link_up(std::uint32_t host, bool up) {

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "base/split.hpp"
 
 namespace weft::testbed {
@@ -26,7 +27,7 @@ constexpr std::size_t kLongestComplaint = 400;
 constexpr int kCouldNotStart = 127;
 
 Error failed(const Tool& tool, std::string_view what) {
-  return {ErrorCode::io, fmt::format("testbed: {}: {}", tool.name, what)};
+  return make_error(ErrorCode::io, "testbed: {}: {}", tool.name, what);
 }
 
 Result<Descriptor> memory_file(const Tool& tool, std::string_view content) {
@@ -103,9 +104,9 @@ Result<std::string> find_tool(const Tool& tool) {
       return candidate;
     }
   }
-  return Error{ErrorCode::not_found, fmt::format("testbed: the program {} is missing: install the "
-                                                 "package {}",
-                                                 tool.name, tool.package)};
+  return make_error(ErrorCode::not_found,
+                    "testbed: the program {} is missing: install the package {}", tool.name,
+                    tool.package);
 }
 
 Result<void> run_tool(const Spaces& spaces, std::uint32_t host, const Tool& tool,

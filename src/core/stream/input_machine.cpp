@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/make_error.hpp"
+
 namespace weft::stream {
 
 using schedule::Readiness;
@@ -286,15 +288,15 @@ std::uint64_t InputMachine::fits(const PairSender& pair) const {
 
 Error InputMachine::too_large(TimesliceIndex t, std::uint64_t bytes, const PairSender& pair) const {
   if (bytes > config_.largest_contribution) {
-    return {ErrorCode::invalid_argument,
-            fmt::format("timeslice {}: a contribution of {} bytes is more than the {} that can be "
-                        "sent at once: lower --microslices-per-timeslice",
-                        t.value(), bytes, config_.largest_contribution)};
+    return invalid(
+        "timeslice {}: a contribution of {} bytes is more than the {} that can be sent at once: "
+        "lower --microslices-per-timeslice",
+        t.value(), bytes, config_.largest_contribution);
   }
-  return {ErrorCode::invalid_argument,
-          fmt::format("timeslice {}: a contribution of {} bytes does not fit the buffer of {} per "
-                      "pair: raise --buffer",
-                      t.value(), bytes, pair.ring_bytes())};
+  return invalid(
+      "timeslice {}: a contribution of {} bytes does not fit the buffer of {} per pair: raise "
+      "--buffer",
+      t.value(), bytes, pair.ring_bytes());
 }
 
 void InputMachine::start(Instant now, TimesliceIndex t, Outbox& out) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "base/units.hpp"
 #include "base/whole_file.hpp"
@@ -104,9 +105,8 @@ Result<std::vector<SweepRun>> read_runs(const fs::path& path) {
     ++number;
     auto run = from_line(std::string_view(*text).substr(at, end - at));
     if (!run) {
-      return Error{ErrorCode::corrupt,
-                   fmt::format("{}:{}: is no run of a sweep ({}); delete the line", path.string(),
-                               number, run.error().message)};
+      return corrupt("{}:{}: is no run of a sweep ({}); delete the line", path.string(), number,
+                     run.error().message);
     }
     run->file = path.filename().string();
     runs.push_back(std::move(run).value());
@@ -136,10 +136,8 @@ Result<void> agree_on_question(const std::string& directory, const SweepQuestion
   const auto there = SweepLedger::question_of(directory);
   if (!there) return there.error();
   if (const std::string differs = difference(*there, question); !differs.empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--resume: {} has the runs of another sweep: {} differs; name another "
-                             "directory",
-                             directory, differs)};
+    return invalid("--resume: {} has the runs of another sweep: {} differs; name another directory",
+                   directory, differs);
   }
   const SweepQuestion both = with_points_of(*there, question);
   if (both.points().size() == there->points().size()) return {};
@@ -182,12 +180,10 @@ Result<void> check_calibration(const std::vector<SweepRun>& runs, const std::str
                                const std::optional<LayerCalibration>& now) {
   const SweepRun* const other = first_with_other(runs, now);
   if (other == nullptr) return {};
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("--resume: {} has runs with another calibration ({}; now {}), which are runs on "
-                  "other networks: name another directory, or set WEFT_CALIBRATION to the file "
-                  "with theirs",
-                  directory, to_text(other->ground.calibration), to_text(now))};
+  return invalid(
+      "--resume: {} has runs with another calibration ({}; now {}), which are runs on other "
+      "networks: name another directory, or set WEFT_CALIBRATION to the file with theirs",
+      directory, to_text(other->ground.calibration), to_text(now));
 }
 
 Result<void> check_one_calibration(const std::vector<SweepRun>& runs,
@@ -195,30 +191,27 @@ Result<void> check_one_calibration(const std::vector<SweepRun>& runs,
   if (runs.empty()) return {};
   const SweepRun* const other = first_with_other(runs, runs.front().ground.calibration);
   if (other == nullptr) return {};
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("--merge: runs in {} have different calibrations ({} in {}, {} in {}), which are "
-                  "runs on different networks: set WEFT_CALIBRATION to one file for all tasks, and "
-                  "measure in another directory",
-                  directory, to_text(runs.front().ground.calibration), runs.front().file,
-                  to_text(other->ground.calibration), other->file)};
+  return invalid(
+      "--merge: runs in {} have different calibrations ({} in {}, {} in {}), which are runs on "
+      "different networks: set WEFT_CALIBRATION to one file for all tasks, and measure in another "
+      "directory",
+      directory, to_text(runs.front().ground.calibration), runs.front().file,
+      to_text(other->ground.calibration), other->file);
 }
 
 Result<SweepQuestion> SweepLedger::question_of(const std::string& directory) {
   const std::string path = (fs::path(directory) / question_name).string();
   std::error_code error;
   if (!fs::exists(path, error)) {
-    return Error{
-        ErrorCode::not_found,
-        fmt::format("--resume: {} has no question.json: no sweep was begun there", directory)};
+    return make_error(ErrorCode::not_found,
+                      "--resume: {} has no question.json: no sweep was begun there", directory);
   }
   const auto text = read_text_file(path);
   if (!text) return text.error();
   auto question = question_from_json(*text);
   if (question) return question;
-  return Error{ErrorCode::corrupt,
-               fmt::format("{}: is no sweep ({}); name another directory with --resume", path,
-                           question.error().message)};
+  return corrupt("{}: is no sweep ({}); name another directory with --resume", path,
+                 question.error().message);
 }
 
 Result<std::vector<SweepRun>> SweepLedger::runs_of(const std::string& directory) {
@@ -242,8 +235,7 @@ Result<SweepLedger> SweepLedger::open(const std::string& directory, const SweepQ
                                       const SweepShare& share) {
   std::error_code error;
   if (fs::is_regular_file(directory, error)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--resume: {} is a file; name a directory", directory)};
+    return invalid("--resume: {} is a file; name a directory", directory);
   }
   fs::create_directories(directory, error);
   if (error) {
@@ -256,11 +248,9 @@ Result<SweepLedger> SweepLedger::open(const std::string& directory, const SweepQ
   if (descriptor < 0) return system_error("write", path, errno);
   SweepLedger ledger(path, descriptor);
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    return Error{
+    return make_error(
         ErrorCode::unavailable,
-        fmt::format("--resume: another weft sweep is writing {}; wait for it, or give each "
-                    "a --share",
-                    path)};
+        "--resume: another weft sweep is writing {}; wait for it, or give each a --share", path);
   }
   if (auto good = end_at_line(path, descriptor); !good) return good.error();
   auto runs = share.is_all() ? runs_of(directory) : read_runs(path);

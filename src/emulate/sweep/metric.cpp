@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/make_error.hpp"
+
 namespace weft::emulate {
 namespace {
 
@@ -39,7 +41,7 @@ RE2::Options pattern_options() {
 }
 
 Error wrong(const Metric& metric, const std::string& what) {
-  return {ErrorCode::invalid_argument, fmt::format("--metric '{}': {}", metric.pattern, what)};
+  return invalid("--metric '{}': {}", metric.pattern, what);
 }
 
 std::string shown(std::string_view line) {
@@ -52,11 +54,8 @@ Result<MetricUnit> parse_metric_unit(std::string_view text) {
   for (const KnownUnit& unit : known_units) {
     if (text == unit.name) return MetricUnit{unit.name, unit.scale, unit.is_rate};
   }
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("'{}' is no unit of a metric: use s, ms, us or ns, or of a rate /s, k/s, "
-                  "M/s or G/s",
-                  text)};
+  return invalid(
+      "'{}' is no unit of a metric: use s, ms, us or ns, or of a rate /s, k/s, M/s or G/s", text);
 }
 
 double Metric::to_seconds(double value) const {
@@ -74,10 +73,9 @@ Result<std::string> parse_metric(std::string_view text) {
   }
   const RE2 compiled(re2::StringPiece(text.data(), text.size()), pattern_options());
   if (compiled.ok()) return std::string(text);
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no regular expression of RE2 ({}): give one as "
-                           "'Time: ([0-9.]+)', or time",
-                           shown(text), compiled.error())};
+  return invalid(
+      "'{}' is no regular expression of RE2 ({}): give one as 'Time: ([0-9.]+)', or time",
+      shown(text), compiled.error());
 }
 
 Result<double> find_metric(const Metric& metric, std::string_view output) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/split.hpp"
 #include "base/units.hpp"
@@ -22,20 +23,15 @@ constexpr double most_percent = 100;
 /// Of question.json. A weft that knows another one reads other fields.
 constexpr std::int64_t version = 2;
 
-Error wrong(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message)};
-}
-
 Result<double> parse_percent(std::string_view text) {
   const bool is_percent = text.ends_with('%');
   const auto value = parse_number<double>(text.substr(0, text.size() - (is_percent ? 1 : 0)));
   if (!is_percent || !value || !(*value > 0)) {
-    return wrong(fmt::format("'{}' is no share of the bandwidth: give percent, as 50%", text));
+    return invalid("'{}' is no share of the bandwidth: give percent, as 50%", text);
   }
   const double share = *value / 100;
   if (share >= least_share && share <= most_predicted_share) return share;
-  return wrong(
-      fmt::format("'{}' is no share that a network has: give 0.0000001% to 100000000000%", text));
+  return invalid("'{}' is no share that a network has: give 0.0000001% to 100000000000%", text);
 }
 
 /// A latency without its sign. parse_duration takes one below a nanosecond for none.
@@ -44,7 +40,7 @@ Result<Duration> parse_added(std::string_view text) {
   if (!latency || *latency > Duration{}) return latency;
   const std::string_view number = text.substr(0, text.find_first_of("eE"));
   if (number.find_first_of("123456789") == std::string_view::npos) return latency;
-  return wrong(fmt::format("'{}' is below a nanosecond: give 0, or 1ns and more", text));
+  return invalid("'{}' is below a nanosecond: give 0, or 1ns and more", text);
 }
 
 template <class T>
@@ -72,22 +68,19 @@ Result<std::vector<Duration>> parse_latencies(std::string_view text) {
   std::vector<Duration> latencies;
   for (std::string_view word : split(text, ',')) {
     if (word.starts_with('=')) {
-      return wrong(
-          fmt::format("'{}' is a latency in all: a sweep adds to the one that is there, as "
-                      "{}",
-                      word, word.substr(1)));
+      return invalid("'{}' is a latency in all: a sweep adds to the one that is there, as {}", word,
+                     word.substr(1));
     }
     if (word.starts_with('+')) word.remove_prefix(1);
     const auto latency = parse_added(word);
     if (!latency) return latency.error();
     if (*latency > kLongestLatency) {
-      return wrong(fmt::format("'{}' cannot be added to a latency: give 0 to 10s", word));
+      return invalid("'{}' cannot be added to a latency: give 0 to 10s", word);
     }
     latencies.push_back(*latency);
   }
   std::sort(latencies.begin(), latencies.end());
-  if (has_twice(latencies))
-    return wrong(fmt::format("'{}' names a latency twice; leave one out", text));
+  if (has_twice(latencies)) return invalid("'{}' names a latency twice; leave one out", text);
   return latencies;
 }
 
@@ -97,24 +90,21 @@ Result<std::vector<double>> parse_bandwidths(std::string_view text) {
     const auto share = parse_percent(word);
     if (!share) return share.error();
     if (*share * 100 > most_percent) {
-      return wrong(
-          fmt::format("'{}' is more than there is: give at most 100%; --predict tells of a "
-                      "faster network",
-                      word));
+      return invalid(
+          "'{}' is more than there is: give at most 100%; --predict tells of a faster network",
+          word);
     }
     bandwidths.push_back(*share);
   }
   std::sort(bandwidths.begin(), bandwidths.end(), std::greater<>());
-  if (has_twice(bandwidths))
-    return wrong(fmt::format("'{}' names a bandwidth twice; leave one out", text));
+  if (has_twice(bandwidths)) return invalid("'{}' names a bandwidth twice; leave one out", text);
   return bandwidths;
 }
 
 Result<sweep::Point> parse_prediction(std::string_view text) {
   const auto words = split(text, ',');
   if (words.size() != 2) {
-    return wrong(
-        fmt::format("'{}' is no network: give latency and bandwidth, as -0.5us,200%", text));
+    return invalid("'{}' is no network: give latency and bandwidth, as -0.5us,200%", text);
   }
   const bool faster = words[0].starts_with('-');
   const bool has_sign = faster || words[0].starts_with('+');
@@ -130,7 +120,7 @@ Result<SweepShare> parse_share(std::string_view text) {
   const auto task = parse_number<std::uint32_t>(text.substr(0, slash));
   const auto of = parse_number<std::uint32_t>(text.substr(std::min(slash + 1, text.size())));
   if (task && of && *task < *of) return SweepShare{.task = *task, .of = *of};
-  return wrong(fmt::format("'{}' is no share: give task/tasks, as 0/4 to 3/4", text));
+  return invalid("'{}' is no share: give task/tasks, as 0/4 to 3/4", text);
 }
 
 Result<SweepShare> share_of(const ArrayTask& task) {
@@ -142,18 +132,18 @@ Result<SweepShare> share_of(const ArrayTask& task) {
     return SweepShare{.task = static_cast<std::uint32_t>((task.id - task.least) / step),
                       .of = std::max(1U, task.count)};
   }
-  return wrong(
-      fmt::format("the {} tasks of this Slurm array, {} to {}, have gaps, so that task {} cannot "
-                  "tell its place: use an array as 0-{}, or give each task its --share, as 0/{}",
-                  task.count, task.least, task.most, task.id, task.count - 1, task.count));
+  return invalid(
+      "the {} tasks of this Slurm array, {} to {}, have gaps, so that task {} cannot tell its "
+      "place: use an array as 0-{}, or give each task its --share, as 0/{}",
+      task.count, task.least, task.most, task.id, task.count - 1, task.count);
 }
 
 Result<std::string> to_json_text(const SweepQuestion& question) {
   if (question.latencies.size() * question.bandwidths.size() > most_points) {
-    return wrong(
-        fmt::format("--resume: the directory would have more than {} points; give fewer "
-                    "latencies or bandwidths, or another directory",
-                    most_points));
+    return invalid(
+        "--resume: the directory would have more than {} points; give fewer latencies or "
+        "bandwidths, or another directory",
+        most_points);
   }
   Json latencies = Json::array();
   for (const Duration latency : question.latencies) latencies.push_back(latency.to_nanoseconds());
@@ -170,7 +160,7 @@ Result<std::string> to_json_text(const SweepQuestion& question) {
   try {
     return json.dump() + "\n";
   } catch (const Json::type_error&) {
-    return wrong(
+    return invalid(
         "--resume: a word of the command or of an option is not UTF-8, so question.json cannot "
         "keep it; rename it, or leave --resume out");
   }

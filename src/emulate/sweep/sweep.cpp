@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft::emulate {
@@ -122,10 +123,10 @@ class Sweep {
   }
 
   Error calibration_changed(const SweepRun& run) const {
-    return {ErrorCode::invalid_argument,
-            fmt::format("the calibration changed during the sweep ({}; now {}): begin it anew, and "
-                        "run no weft calibrate beside it",
-                        to_text(request_.calibration), to_text(run.ground.calibration))};
+    return invalid(
+        "the calibration changed during the sweep ({}; now {}): begin it anew, and run no weft "
+        "calibrate beside it",
+        to_text(request_.calibration), to_text(run.ground.calibration));
   }
 
   std::string goes_on_from() const {
@@ -139,14 +140,13 @@ class Sweep {
     const std::string measured =
         fmt::format("{} of {} points", mine_.size() - missing, mine_.size());
     if (request_.runs_nothing) {
-      return {ErrorCode::timed_out,
-              fmt::format("--merge: {} has runs of {}: wait for the other tasks, or go on without "
-                          "--merge",
-                          request_.directory, measured)};
+      return make_error(
+          ErrorCode::timed_out,
+          "--merge: {} has runs of {}: wait for the other tasks, or go on without --merge",
+          request_.directory, measured);
     }
-    return {ErrorCode::timed_out,
-            fmt::format("--budget {}: it ended after runs of {}; give more{}",
-                        to_text(request_.plan.budget), measured, goes_on_from())};
+    return make_error(ErrorCode::timed_out, "--budget {}: it ended after runs of {}; give more{}",
+                      to_text(request_.plan.budget), measured, goes_on_from());
   }
 
   SweepOutcome outcome() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate/sweep/target.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -13,6 +12,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "emulate/command.hpp"
 #include "emulate/run.hpp"
@@ -108,16 +108,13 @@ Result<std::string> WrittenFile::text() const {
   std::ostringstream text;
   text << file.rdbuf();
   if (now == State{} || !file) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--metric-file {}: is not there after a run: name what the program "
-                             "writes, from this directory",
-                             path_)};
+    return invalid(
+        "--metric-file {}: is not there after a run: name what the program writes, from this "
+        "directory",
+        path_);
   }
   if (now == before_) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--metric-file {}: the program did not write it: it is as it was "
-                             "before",
-                             path_)};
+    return invalid("--metric-file {}: the program did not write it: it is as it was before", path_);
   }
   return text.str();
 }
@@ -140,10 +137,10 @@ SweepTarget emulated_target(const SweepQuestion& question) {
     out.waiting = out.wall_s > 0 ? std::clamp(waited_s / out.wall_s, 0.0, 1.0) : 0;
     out.output = std::move(ran->stdout_text);
     if (ran->stdout_is_cut && !question.metric.is_time() && question.metric.file.empty()) {
-      return Error{ErrorCode::exhausted,
-                   fmt::format("--metric: the program prints more than {}; let it write what is "
-                               "searched to a file, and name that by --metric-file",
-                               to_text(ByteCount(most_captured)))};
+      return make_error(ErrorCode::exhausted,
+                        "--metric: the program prints more than {}; let it write what is searched "
+                        "to a file, and name that by --metric-file",
+                        to_text(ByteCount(most_captured)));
     }
     if (!question.metric.file.empty()) {
       auto text = file.text();

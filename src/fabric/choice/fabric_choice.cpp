@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "fabric/hybrid/hybrid.hpp"
 #include "fabric/libfabric/libfabric.hpp"
 #include "fabric/libfabric/provider_library.hpp"
@@ -183,14 +184,12 @@ Result<void> check_fabric(const std::string& name) {
   if (std::find(plain.begin(), plain.end(), name) != plain.end()) return {};
   if (name.starts_with("libfabric:")) return {};
   if (is_mpi(name)) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("--fabric: '{}' needs processes that MPI started: start the program by "
-                    "mpirun, with WEFT_FABRIC={} in the environment",
-                    name, name)};
+    return invalid(
+        "--fabric: '{}' needs processes that MPI started: start the program by mpirun, with "
+        "WEFT_FABRIC={} in the environment",
+        name, name);
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--fabric: '{}' is none of {}", name, fmt::join(fabric_names(), ", "))};
+  return invalid("--fabric: '{}' is none of {}", name, fmt::join(fabric_names(), ", "));
 }
 
 Result<void> check_fabric_here(const std::string& name) {

@@ -11,6 +11,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "fabric/hybrid/absent_memory.hpp"
 
 namespace weft {
@@ -22,8 +23,8 @@ Result<std::unique_ptr<Fabric>> open_hybrid(const HybridOptions& options,
   if (near == nullptr) near = std::make_unique<hybrid::AbsentMemory>();
   Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.open()) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("epoll: {}; raise the limit of open files", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "epoll: {}; raise the limit of open files",
+                      std::strerror(errno));
   }
   return std::unique_ptr<Fabric>(std::make_unique<hybrid::Endpoint>(
       options, std::move(near), std::move(far), std::move(epoll)));
@@ -81,10 +82,10 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   HybridAddress parts = split_address(address);
   const bool is_near = near_->may_reach(parts.near);
   if (!is_near && parts.far.empty()) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("peer {} at '{}': on another host and without an address in the "
-                             "network; give it one",
-                             id.value(), address)};
+    return make_error(
+        ErrorCode::unavailable,
+        "peer {} at '{}': on another host and without an address in the network; give it one",
+        id.value(), address);
   }
   if (id.value() < peers_.size() && peers_[id.value()] != nullptr) {
     if (incarnation < peers_[id.value()]->incarnation) return {};

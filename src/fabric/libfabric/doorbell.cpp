@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::ofi {
 namespace {
@@ -34,7 +35,7 @@ std::string path_of(const std::string& name, std::string_view suffix) {
 }
 
 Error system_error(std::string_view what, const std::string& path) {
-  return {ErrorCode::io, fmt::format("{} {}: {}", what, path, std::strerror(errno))};
+  return make_error(ErrorCode::io, "{} {}: {}", what, path, std::strerror(errno));
 }
 
 sockaddr_un address_at(const std::string& path) {
@@ -106,7 +107,7 @@ Result<SleepFlag> SleepFlag::open(const std::string& path) {
     return system_error("cannot open", path);
   }
   if (status.st_size != static_cast<off_t>(kFlagSize)) {
-    return Error{ErrorCode::corrupt, fmt::format("{} has {} bytes", path, status.st_size)};
+    return corrupt("{} has {} bytes", path, status.st_size);
   }
   return map(path, file.get());
 }
@@ -124,10 +125,10 @@ SleepFlag::~SleepFlag() {
 
 Result<std::unique_ptr<Doorbell>> Doorbell::open(const std::string& name, bool sleeps) {
   if (has_owner(name)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{} belongs to a running process: give each process its own node and "
-                             "each restart a higher incarnation",
-                             path_of(name, kBell))};
+    return invalid(
+        "{} belongs to a running process: give each process its own node and each restart a higher "
+        "incarnation",
+        path_of(name, kBell));
   }
   // The name appears when it is bound and not before: a socket's file that nobody holds is taken
   // for a leftover by others that start now.

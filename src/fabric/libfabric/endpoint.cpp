@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/make_error.hpp"
 #include "fabric/libfabric/frame_key.hpp"
 
 namespace weft::ofi {
@@ -42,8 +43,8 @@ void Endpoint::restrict_to(const Restrictions& restrictions) {
 }
 
 Error Endpoint::refused(const char* step, int result) const {
-  return {ErrorCode::io, fmt::format("libfabric provider \"{}\"{} refused {}: {}", provider_name_,
-                                     place_, step, fi_strerror(-result))};
+  return make_error(ErrorCode::io, "libfabric provider \"{}\"{} refused {}: {}", provider_name_,
+                    place_, step, fi_strerror(-result));
 }
 
 Result<void> Endpoint::set_up(std::size_t queue_size, bool sleeps) {

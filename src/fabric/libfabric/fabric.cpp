@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "fabric/libfabric/endpoint_address.hpp"
 #include "fabric/libfabric/provider_library.hpp"
 #include "fabric/libfabric/spin_lock.hpp"
@@ -57,9 +58,8 @@ Result<void> validate(const LibfabricOptions& options) {
       {"peer_timeout (ns)", options.peer_timeout.ticks(), 2 * heartbeat, 24 * hour}};
   for (const Range& range : ranges) {
     if (range.value >= range.low && range.value <= range.high) continue;
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("libfabric option {} = {} is out of range: choose {} … {}",
-                             range.option, range.value, range.low, range.high)};
+    return invalid("libfabric option {} = {} is out of range: choose {} … {}", range.option,
+                   range.value, range.low, range.high);
   }
   return {};
 }
@@ -171,8 +171,7 @@ void LibfabricFabric::say_goodbye() {
 Result<void> LibfabricFabric::add_peer(NodeId id, Incarnation incarnation,
                                        std::string_view address) {
   const auto refuse = [&](std::string_view why) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("address \"{}\" of node {} {}", address, id.value(), why)};
+    return invalid("address \"{}\" of node {} {}", address, id.value(), why);
   };
   if (id == options_.self) return refuse("is this node's own: it cannot be its own peer");
   if (!address.starts_with(options_.provider + "/")) {

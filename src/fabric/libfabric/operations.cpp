@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/libfabric/operations.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
+
+#include "base/make_error.hpp"
 
 namespace weft::ofi {
 namespace {
@@ -19,8 +20,8 @@ Result<std::span<std::byte>> map_buffers(std::size_t count, std::size_t frame_si
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("no address space for {} buffers of {} bytes", count, frame_size)};
+    return make_error(ErrorCode::exhausted, "no address space for {} buffers of {} bytes", count,
+                      frame_size);
   }
   return std::span(static_cast<std::byte*>(memory), size);
 }

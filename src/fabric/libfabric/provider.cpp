@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/make_error.hpp"
+
 namespace weft::ofi {
 namespace {
 
@@ -103,10 +105,10 @@ Error nothing_suits(const LibfabricOptions& options) {
   if (!options.domain.empty()) place += fmt::format(" on device \"{}\"", options.domain);
   if (!options.bind_address.empty()) place += fmt::format(" at {}", options.bind_address);
   const auto available = libfabric_providers();
-  return {ErrorCode::not_found,
-          fmt::format("libfabric provider \"{}\" offers no reliable datagrams{} on this machine; "
-                      "available: {} (fi_info -t FI_EP_RDM lists them)",
-                      options.provider, place, fmt::join(available, ", "))};
+  return make_error(ErrorCode::not_found,
+                    "libfabric provider \"{}\" offers no reliable datagrams{} on this machine; "
+                    "available: {} (fi_info -t FI_EP_RDM lists them)",
+                    options.provider, place, fmt::join(available, ", "));
 }
 
 }  // namespace

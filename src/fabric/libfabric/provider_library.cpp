@@ -9,6 +9,8 @@
 
 #include <array>
 
+#include "base/make_error.hpp"
+
 namespace weft::ofi {
 namespace {
 
@@ -83,10 +85,9 @@ const Calls& calls() {
 
 Result<void> load_library() {
   if (calls().failure.empty()) return {};
-  return Error{ErrorCode::not_found,
-               fmt::format("libfabric cannot be loaded: {}; install libfabric1, or choose --fabric "
-                           "tcp",
-                           calls().failure)};
+  return make_error(ErrorCode::not_found,
+                    "libfabric cannot be loaded: {}; install libfabric1, or choose --fabric tcp",
+                    calls().failure);
 }
 
 }  // namespace weft::ofi

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 
 namespace weft {
@@ -129,8 +130,7 @@ Result<void> LoopbackFabric::add_peer(NodeId id, Incarnation incarnation,
       address.starts_with(kScheme) ? address.substr(kScheme.size()) : std::string_view();
   const auto serial = parse_number<std::uint64_t>(digits);
   if (!serial) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("peer address '{}': expected {}NUMBER", address, kScheme)};
+    return invalid("peer address '{}': expected {}NUMBER", address, kScheme);
   }
   LinkEnd& peer = peers_[id];
   if (peer.serial != 0 && incarnation < peer.incarnation) return {};
@@ -350,8 +350,8 @@ LoopbackHub::~LoopbackHub() = default;
 Result<std::unique_ptr<Fabric>> LoopbackHub::open(NodeId self, Incarnation incarnation) {
   const int descriptor = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (descriptor < 0) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("eventfd: {}; raise the limit of open files", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "eventfd: {}; raise the limit of open files",
+                      std::strerror(errno));
   }
   return std::unique_ptr<Fabric>(
       std::make_unique<LoopbackFabric>(state_, self, incarnation, descriptor));

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/make_error.hpp"
 #include "fabric/mpi/endpoint.hpp"
 #include "fabric/mpi/library.hpp"
 #include "fabric/mpi/protocol.hpp"
@@ -15,9 +16,8 @@ namespace weft::mpi {
 
 Result<void> Endpoint::add_peer(NodeId peer, Incarnation, std::string_view address) {
   if (peer.value() >= peers_.size() || peer == self() || address != mpi_address(peer)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("fabric {}: node {} at '{}' is no other rank of the {} of this job",
-                             name_, peer.value(), address, world_.size)};
+    return invalid("fabric {}: node {} at '{}' is no other rank of the {} of this job", name_,
+                   peer.value(), address, world_.size);
   }
   peers_[peer.value()].added = true;
   look_up(peers_[peer.value()], peer);
@@ -190,7 +190,7 @@ Result<std::unique_ptr<MpiFabric>> open_mpi(const std::string& name) {
   if (!calls) return std::move(calls).error();
   mpi::World world{};
   if (const char* wrong = (**calls).start(&world)) {
-    return Error{ErrorCode::unavailable, fmt::format("fabric mpi:{}: {}", *implementation, wrong)};
+    return make_error(ErrorCode::unavailable, "fabric mpi:{}: {}", *implementation, wrong);
   }
   return std::unique_ptr<MpiFabric>(
       std::make_unique<mpi::Endpoint>(**calls, "mpi:" + *implementation, world));

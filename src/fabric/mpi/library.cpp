@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "base/make_error.hpp"
 #include "base/module_loader.hpp"
 
 namespace weft::mpi {
@@ -19,8 +20,7 @@ bool is_set(const char* variable) {
 Result<std::string> implementation_of(std::string_view name) {
   if (name == "mpi:openmpi" || name == "mpi:mpich") return std::string(name.substr(4));
   if (name != "mpi") {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("fabric '{}' is none of mpi, mpi:openmpi, mpi:mpich", name)};
+    return invalid("fabric '{}' is none of mpi, mpi:openmpi, mpi:mpich", name);
   }
   if (is_set("OMPI_COMM_WORLD_RANK")) return std::string("openmpi");
   if (is_set("PMI_RANK")) return std::string("mpich");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -14,6 +13,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/make_error.hpp"
 #include "fabric/registration/memory_monitor.hpp"
 
 namespace weft::fabric {
@@ -44,8 +44,8 @@ class UserfaultMonitor final : public MemoryMonitor {
     range.range = {.start = address, .len = bytes};
     range.mode = UFFDIO_REGISTER_MODE_WP;
     if (::ioctl(descriptor_, UFFDIO_REGISTER, &range) == 0) return {};
-    return Error{ErrorCode::io, fmt::format("memory at {:x} cannot be watched: {}", address,
-                                            std::strerror(errno))};
+    return make_error(ErrorCode::io, "memory at {:x} cannot be watched: {}", address,
+                      std::strerror(errno));
   }
   bool has_changes() const override {
     return announced_.load() != taken_.load() || overflowed_.load();
@@ -113,7 +113,7 @@ class UserfaultMonitor final : public MemoryMonitor {
 
 Result<std::unique_ptr<MemoryMonitor>> make_userfault_monitor() {
   const auto refused = [](const char* what) {
-    return Error{ErrorCode::unavailable, fmt::format("{}: {}", what, std::strerror(errno))};
+    return make_error(ErrorCode::unavailable, "{}: {}", what, std::strerror(errno));
   };
   const int descriptor = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
   if (descriptor < 0) return refused("userfaultfd");

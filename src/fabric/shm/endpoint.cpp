@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "fabric/tcp/handshake.hpp"
 #include "fabric/tcp/tcp.hpp"
 
@@ -38,30 +39,25 @@ constexpr std::size_t kLongestName = 64;
 constexpr std::string_view kSocketPrefix = "unix:@weft-shm-";
 
 Result<void> check(const ShmOptions& options) {
-  const auto invalid = [](std::string message) {
-    return Error{ErrorCode::invalid_argument, std::move(message)};
-  };
   if (!std::has_single_bit(options.ring_size) || options.ring_size < kSmallestRing ||
       options.ring_size > kLargestRing) {
-    return invalid(fmt::format("ring_size {}: choose a power of two from {} bytes to {} MiB",
-                               options.ring_size, kSmallestRing, kLargestRing >> 20));
+    return invalid("ring_size {}: choose a power of two from {} bytes to {} MiB", options.ring_size,
+                   kSmallestRing, kLargestRing >> 20);
   }
   if (options.max_message < kMinMessage ||
       options.max_message > largest_payload(options.ring_size)) {
     return invalid(
-        fmt::format("max_message {}: choose from {} bytes to {}, a little less than half "
-                    "of ring_size",
-                    options.max_message, kMinMessage, largest_payload(options.ring_size)));
+        "max_message {}: choose from {} bytes to {}, a little less than half of ring_size",
+        options.max_message, kMinMessage, largest_payload(options.ring_size));
   }
   const auto& name = options.name;
   if (name.size() > kLongestName || !std::all_of(name.begin(), name.end(), ::isalnum)) {
-    return invalid(
-        fmt::format("name '{}': choose at most {} letters and digits", name, kLongestName));
+    return invalid("name '{}': choose at most {} letters and digits", name, kLongestName);
   }
   if (options.max_outstanding == 0) return invalid("max_outstanding 0: choose at least 1");
   if (options.max_write < options.max_message) {
-    return invalid(fmt::format("max_write {}: choose at least max_message, {}", options.max_write,
-                               options.max_message));
+    return invalid("max_write {}: choose at least max_message, {}", options.max_write,
+                   options.max_message);
   }
   return {};
 }
@@ -142,15 +138,14 @@ bool Endpoint::may_reach(std::string_view address) const {
 Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_view address) {
   const auto parsed = parse(address);
   if (!parsed) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("peer {} at '{}': expected the address of a shared-memory endpoint",
-                             id.value(), address)};
+    return invalid("peer {} at '{}': expected the address of a shared-memory endpoint", id.value(),
+                   address);
   }
   if (parsed->host != host_) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("peer {} at '{}': on another host, in another container or of another "
-                             "user; use tcp",
-                             id.value(), address)};
+    return make_error(
+        ErrorCode::unavailable,
+        "peer {} at '{}': on another host, in another container or of another user; use tcp",
+        id.value(), address);
   }
   if (auto added = control_->add_peer(id, incarnation, parsed->control); !added.ok()) return added;
   if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/make_error.hpp"
 #include "fabric/tcp/handshake.hpp"
 
 namespace weft::shm {
@@ -22,8 +23,8 @@ constexpr std::uint64_t kMagic = 0x314D48535F544657;  // "WFT_SHM1"
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Error failed(const char* what, const char* fix) {
-  return {ErrorCode::unavailable,
-          fmt::format("shared memory: {}: {}; {}", what, std::strerror(errno), fix)};
+  return make_error(ErrorCode::unavailable, "shared memory: {}: {}; {}", what, std::strerror(errno),
+                    fix);
 }
 
 }  // namespace
@@ -71,9 +72,8 @@ Result<Segment> Segment::make(std::size_t ring_size, std::uint64_t nonce) {
 Result<Segment> Segment::find(const SegmentName& name) {
   if (name.ring_size < kSmallestRing || name.ring_size > kLargestRing ||
       !std::has_single_bit(name.ring_size)) {
-    return Error{ErrorCode::corrupt, fmt::format("shared memory: a ring of {} bytes; install the "
-                                                 "same weft on all nodes",
-                                                 name.ring_size)};
+    return corrupt("shared memory: a ring of {} bytes; install the same weft on all nodes",
+                   name.ring_size);
   }
   Segment segment;
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.descriptor);
@@ -86,17 +86,17 @@ Result<Segment> Segment::find(const SegmentName& name) {
   if (::fstat(fd, &about) != 0) return failed("fstat", "use tcp");
   const bool is_sealed = (::fcntl(fd, F_GET_SEALS) & kSeals) == kSeals;
   if (!is_sealed || about.st_size != static_cast<off_t>(kRingOffset + name.ring_size)) {
-    return Error{ErrorCode::corrupt, fmt::format("shared memory: {} is something else", path)};
+    return corrupt("shared memory: {} is something else", path);
   }
   if (about.st_uid != ::geteuid()) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("shared memory: {} belongs to user {}; run both processes as one user",
-                             path, about.st_uid)};
+    return make_error(ErrorCode::unavailable,
+                      "shared memory: {} belongs to user {}; run both processes as one user", path,
+                      about.st_uid);
   }
   if (auto mapped = segment.map(name.ring_size); !mapped.ok()) return mapped.error();
   const RingMemory ring = segment.ring();
   if (ring.control->identity[0] != kMagic || ring.control->identity[1] != name.nonce) {
-    return Error{ErrorCode::corrupt, fmt::format("shared memory: {} is of another pair", path)};
+    return corrupt("shared memory: {} is of another pair", path);
   }
   segment.name_ = name;
   segment.forget_descriptor();

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "base/host_port.hpp"
+#include "base/make_error.hpp"
 #include "base/network_interfaces.hpp"
 
 namespace weft::tcp {
@@ -23,10 +24,9 @@ constexpr std::string_view kUnix = "unix:";
 constexpr std::size_t kPathOffset = offsetof(sockaddr_un, sun_path);
 
 Error unreadable(std::string_view text) {
-  return {ErrorCode::invalid_argument,
-          fmt::format("address '{}': expected 10.0.0.1:4000, [::1]:4000, unix:/path or unix:@name "
-                      "(no host names)",
-                      text)};
+  return invalid(
+      "address '{}': expected 10.0.0.1:4000, [::1]:4000, unix:/path or unix:@name (no host names)",
+      text);
 }
 
 const sockaddr_un& as_unix(const SocketAddress& address) {
@@ -44,9 +44,8 @@ Result<SocketAddress> parse_unix(std::string_view text, std::string_view name) {
   const auto is_plain = [](unsigned char c) { return c > ' ' && c < 0x7f; };
   if (name.empty() || !std::ranges::all_of(name, is_plain)) return unreadable(text);
   if (name.size() >= sizeof un.sun_path) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("address '{}': a socket's name has at most {} characters", text,
-                             sizeof un.sun_path - 1)};
+    return invalid("address '{}': a socket's name has at most {} characters", text,
+                   sizeof un.sun_path - 1);
   }
   std::memcpy(un.sun_path, name.data(), name.size());
   const bool is_abstract = name.front() == '@';
@@ -155,8 +154,7 @@ Result<SocketAddress> advertised_address(const SocketAddress& bound, std::string
                                                                    : fmt::format("[{}]:0", host));
   if (!address.ok()) {
     if (host.empty()) return address;
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("advertise '{}': expected a numeric address such as 10.0.0.1", host)};
+    return invalid("advertise '{}': expected a numeric address such as 10.0.0.1", host);
   }
   set_port(*address, port_of(bound));
   return address;

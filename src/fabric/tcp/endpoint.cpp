@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/tcp/endpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/socket_file.hpp"
 #include "base/units.hpp"
 
@@ -30,31 +29,27 @@ constexpr std::uint32_t kPollsWithoutEpoll = 8;
 constexpr std::uint32_t kFutileReads = 1000;
 
 Result<void> check(const TcpOptions& options) {
-  const auto invalid = [](std::string message) {
-    return Error{ErrorCode::invalid_argument, std::move(message)};
-  };
   if (options.secret.size() < kMinSecret) {
-    return invalid(fmt::format("job secret of {} bytes: give at least {} random bytes",
-                               options.secret.size(), kMinSecret));
+    return invalid("job secret of {} bytes: give at least {} random bytes", options.secret.size(),
+                   kMinSecret);
   }
   if (options.self.value() >= kMaxNodes) {
-    return invalid(
-        fmt::format("node id {}: ids go from 0 to {}", options.self.value(), kMaxNodes - 1));
+    return invalid("node id {}: ids go from 0 to {}", options.self.value(), kMaxNodes - 1);
   }
   if (options.max_message < kMinMessage || options.max_message > (std::size_t{1} << 30)) {
-    return invalid(fmt::format("max_message {}: choose from {} bytes to 1 GiB", options.max_message,
-                               kMinMessage));
+    return invalid("max_message {}: choose from {} bytes to 1 GiB", options.max_message,
+                   kMinMessage);
   }
   if (options.max_write > std::numeric_limits<std::uint32_t>::max()) {
-    return invalid(fmt::format("max_write {}: choose less than 4 GiB", options.max_write));
+    return invalid("max_write {}: choose less than 4 GiB", options.max_write);
   }
   if (options.max_connections == 0 || options.max_unauthenticated == 0 ||
       options.max_outstanding == 0) {
     return invalid("max_connections, max_unauthenticated, max_outstanding: choose at least 1");
   }
   if (options.peer_timeout < Duration::seconds(1)) {
-    return invalid(fmt::format("--peer-timeout: {} is too short; write at least 1s",
-                               to_text(options.peer_timeout)));
+    return invalid("--peer-timeout: {} is too short; write at least 1s",
+                   to_text(options.peer_timeout));
   }
   if (options.heartbeat < Duration{} || options.heartbeat >= options.peer_timeout) {
     return invalid("heartbeat: choose less than peer_timeout");
@@ -79,8 +74,8 @@ Result<std::unique_ptr<Fabric>> Endpoint::open(const TcpOptions& options) {
   Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
   if (!epoll.open() || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener->get(), &event) != 0) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("epoll: {}; raise the limit of open files", std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "epoll: {}; raise the limit of open files",
+                      std::strerror(errno));
   }
   return std::unique_ptr<Fabric>(std::make_unique<Endpoint>(options, std::move(*listener),
                                                             std::move(epoll), *bound, *advertised));
@@ -113,9 +108,7 @@ Result<void> Endpoint::add_peer(NodeId id, Incarnation incarnation, std::string_
   auto parsed = parse_address(address);
   if (!parsed.ok()) return parsed.error();
   if (id == options_.self || id.value() >= kMaxNodes) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("peer {}: expected another node's id below {}", id.value(), kMaxNodes)};
+    return invalid("peer {}: expected another node's id below {}", id.value(), kMaxNodes);
   }
   if (id.value() >= peers_.size()) peers_.resize(id.value() + 1);
   auto& slot = peers_[id.value()];

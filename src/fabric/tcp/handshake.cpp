@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/tcp/handshake.hpp"
 
-#include <fmt/format.h>
-
+#include "base/make_error.hpp"
 #include "wire/codec.hpp"
 
 namespace weft::tcp {
@@ -31,10 +30,10 @@ Result<void> check_prefix(wire::Reader& in, Kind kind) {
     return Error{ErrorCode::corrupt, "the other side does not speak weft"};
   }
   if (const auto version = in.get<std::uint16_t>(); version != kVersion) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the other side speaks version {} of the protocol, this one {}: "
-                             "install the same weft on all nodes",
-                             version, kVersion)};
+    return corrupt(
+        "the other side speaks version {} of the protocol, this one {}: install the "
+        "same weft on all nodes",
+        version, kVersion);
   }
   if (in.get<std::uint16_t>() != static_cast<std::uint16_t>(kind)) {
     return Error{ErrorCode::corrupt, "a message of the handshake out of turn"};
@@ -133,7 +132,7 @@ Result<Answer> decode_answer(const JobKey& key, const GreetingBytes& greeting,
   Answer answer;
   const auto verdict = in.get<std::uint32_t>();
   if (verdict < 1 || verdict > static_cast<std::uint32_t>(Verdict::not_resumable)) {
-    return Error{ErrorCode::corrupt, fmt::format("verdict {} of the handshake", verdict)};
+    return corrupt("verdict {} of the handshake", verdict);
   }
   answer.verdict = static_cast<Verdict>(verdict);
   answer.from = NodeId(in.get<std::uint32_t>());

@@ -8,6 +8,8 @@
 #include <array>
 #include <vector>
 
+#include "base/make_error.hpp"
+
 namespace weft::net::rc {
 namespace {
 
@@ -87,8 +89,7 @@ Result<DeviceProfile> device_profile(std::string_view name) {
   if (found != all_profiles.end()) return *found;
   std::vector<std::string_view> names;
   for (const DeviceProfile& p : all_profiles) names.push_back(p.name);
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no device; use {}", name, fmt::join(names, ", "))};
+  return invalid("'{}' is no device; use {}", name, fmt::join(names, ", "));
 }
 
 Duration ack_timeout(std::uint8_t code) {

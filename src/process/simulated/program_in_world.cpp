@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "sim/run/stuck.hpp"
 
 namespace weft {
@@ -70,10 +71,10 @@ Result<void> ProgramInWorld::look_around() {
   }
   if (engine().idle()) return stuck();
   if (engine().next_time() < limit_) return {};
-  return Error{ErrorCode::timed_out,
-               fmt::format("the program did not end within {} simulated seconds; "
-                           "programs.limit is the limit",
-                           world().scenario().programs.limit.to_seconds())};
+  return make_error(
+      ErrorCode::timed_out,
+      "the program did not end within {} simulated seconds; programs.limit is the limit",
+      world().scenario().programs.limit.to_seconds());
 }
 
 bool ProgramInWorld::is_connected() const {
@@ -125,9 +126,9 @@ Error ProgramInWorld::stuck() const {
     if (!rank->alive()) continue;
     if (++waiting <= 8) who += fmt::format("{}{}", waiting > 1 ? ", " : "", rank->self().value());
   }
-  return {ErrorCode::unavailable,
-          fmt::format("nothing happens any more, and {} processes wait for messages: rank{} {}{}",
-                      waiting, waiting == 1 ? "" : "s", who, waiting > 8 ? ", …" : "")};
+  return make_error(ErrorCode::unavailable,
+                    "nothing happens any more, and {} processes wait for messages: rank{} {}{}",
+                    waiting, waiting == 1 ? "" : "s", who, waiting > 8 ? ", …" : "");
 }
 
 SimulatedOutcome ProgramInWorld::outcome() {
@@ -268,7 +269,7 @@ Result<void> ProgramInWorld::kill(std::uint32_t n) {
 
 Result<void> ProgramInWorld::restart(std::uint32_t n) {
   if (over_[n]) {
-    return Error{ErrorCode::unavailable, fmt::format("the program of rank {} is over", n)};
+    return make_error(ErrorCode::unavailable, "the program of rank {} is over", n);
   }
   if (ranks_[n]->alive()) {
     ranks_[n]->kill();

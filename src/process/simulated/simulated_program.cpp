@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "jobs/ranks_jobs.hpp"
 #include "process/simulated/program_faults.hpp"
 #include "process/simulated/program_in_world.hpp"
@@ -33,12 +34,10 @@ Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uin
   const std::uint32_t needed = (ranks + each - 1) / each;
   const std::uint32_t there = world.topology().hosts();
   if (needed > there) {
-    return scenario.located(
-        "network.topology",
-        {ErrorCode::invalid_argument,
-         fmt::format("{} processes, {} on a host, need {} hosts, and there are {}; write "
-                     "per-host = {} in [programs], or use a larger topology",
-                     ranks, each, needed, there, (ranks + there - 1) / there)});
+    return scenario.located("network.topology",
+                            invalid("{} processes, {} on a host, need {} hosts, and there are {}; "
+                                    "write per-host = {} in [programs], or use a larger topology",
+                                    ranks, each, needed, there, (ranks + there - 1) / there));
   }
   auto hosts = placer.next(std::nullopt, "programs", needed);
   if (!hosts) return std::move(hosts).error();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "rdma/sysfs.hpp"
 #include "rdma/verbs/bench.hpp"
@@ -49,9 +50,8 @@ Result<Session> greet(const HostPort& server, const Hello& hello, const StopChec
   }
   Welcome welcome = std::get<Welcome>(std::move(answer).value());
   if (welcome.queue_pairs.size() != hello.queue_pairs.size()) {
-    return named({ErrorCode::unavailable,
-                  fmt::format("the server has {} queue pairs for {}", welcome.queue_pairs.size(),
-                              hello.queue_pairs.size())});
+    return named(make_error(ErrorCode::unavailable, "the server has {} queue pairs for {}",
+                            welcome.queue_pairs.size(), hello.queue_pairs.size()));
   }
   return Session{std::move(control).value(), std::move(welcome)};
 }
@@ -90,8 +90,8 @@ Result<void> post_read(ibv_qp* queue_pair, std::uint64_t id, const ibv_sge& loca
   ibv_send_wr* bad = nullptr;
   const int code = ibv_post_send(queue_pair, &request, &bad);
   if (code == 0) return {};
-  return Error{ErrorCode::unavailable,
-               fmt::format("READ {} cannot be posted: {}", id, std::strerror(code))};
+  return make_error(ErrorCode::unavailable, "READ {} cannot be posted: {}", id,
+                    std::strerror(code));
 }
 
 struct PortCounters {
@@ -216,12 +216,12 @@ ConnectOptions patience_of(const BenchOptions& o, std::uint8_t ack_timeout) {
 }
 
 Error never_failed(std::uint8_t code, Duration waited, const BenchOptions& options) {
-  return {ErrorCode::unavailable,
-          fmt::format("code {}: a READ to a silent queue pair has not failed within {}{}", code,
-                      to_text(waited),
-                      options.retry_count == 7 ? "; software RoCE takes --retries 7 as retries "
-                                                 "without end: give --retries 6 or less"
-                                               : "")};
+  return make_error(
+      ErrorCode::unavailable, "code {}: a READ to a silent queue pair has not failed within {}{}",
+      code, to_text(waited),
+      options.retry_count == 7
+          ? "; software RoCE takes --retries 7 as retries without end: give --retries 6 or less"
+          : "");
 }
 
 Result<Duration> time_to_failure(const Device& device, const Buffer& buffer,
@@ -244,10 +244,9 @@ Result<Duration> time_to_failure(const Device& device, const Buffer& buffer,
   }
   if (!good) return std::move(good).error();
   if (completion.status == IBV_WC_RETRY_EXC_ERR) return since(start);
-  return Error{ErrorCode::unavailable,
-               fmt::format("code {}: a READ to a silent queue pair ended by '{}', not by exceeded "
-                           "retries",
-                           code, ibv_wc_status_str(completion.status))};
+  return make_error(ErrorCode::unavailable,
+                    "code {}: a READ to a silent queue pair ended by '{}', not by exceeded retries",
+                    code, ibv_wc_status_str(completion.status));
 }
 
 }  // namespace

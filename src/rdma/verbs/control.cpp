@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "base/listen.hpp"
+#include "base/make_error.hpp"
 #include "rdma/verbs/hello.hpp"
 #include "wire/codec.hpp"
 
@@ -33,7 +34,7 @@ Clock::time_point deadline_in(Duration limit) {
 }
 
 Error system_error(const std::string& what) {
-  return {ErrorCode::unavailable, fmt::format("{}: {}", what, std::strerror(errno))};
+  return make_error(ErrorCode::unavailable, "{}: {}", what, std::strerror(errno));
 }
 
 /// Until the socket is ready for one of `events`, or has ended.
@@ -64,9 +65,8 @@ Result<Addresses> look_up(const HostPort& place, int flags) {
   const char* const host = place.host.empty() ? nullptr : place.host.c_str();
   const std::string port = std::to_string(place.port);
   if (const int code = ::getaddrinfo(host, port.c_str(), &hints, &found); code != 0) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("'{}': {}: name a host that this machine knows", place.host,
-                             ::gai_strerror(code))};
+    return make_error(ErrorCode::unavailable, "'{}': {}: name a host that this machine knows",
+                      place.host, ::gai_strerror(code));
   }
   return Addresses(found, &::freeaddrinfo);
 }
@@ -96,8 +96,7 @@ Result<HostPort> parse_place(const std::string& text) {
   const bool is_port = text.find(':') == std::string::npos;
   auto place = split_host_port(is_port ? ":" + text : text);
   if (place) return std::move(*place);
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no address: give HOST:PORT or [IPV6]:PORT", text)};
+  return invalid("'{}' is no address: give HOST:PORT or [IPV6]:PORT", text);
 }
 
 ControlConnection::ControlConnection(Descriptor socket) : socket_(std::move(socket)) {
@@ -189,8 +188,8 @@ Result<ControlListener> ControlListener::open(const HostPort& place) {
   if (!addresses) return addresses.error();
   Descriptor fd = listen_on(addresses->get());
   if (fd.open()) return ControlListener(std::move(fd));
-  return Error{ErrorCode::io, fmt::format("port {}: {}: take another, or 0 for a free one",
-                                          place.port, std::strerror(errno))};
+  return make_error(ErrorCode::io, "port {}: {}: take another, or 0 for a free one", place.port,
+                    std::strerror(errno));
 }
 
 Result<std::pair<ControlConnection, std::string>> ControlListener::accept(

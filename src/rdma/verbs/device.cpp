@@ -11,6 +11,8 @@
 #include <cstring>
 #include <random>
 
+#include "base/make_error.hpp"
+
 namespace weft::rdma {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::uint8_t most_reads = 16;  // of a queue pair at a time, as UCX ha
 constexpr std::uint32_t psn_bits = 0xFF'FFFF;
 
 Error failed(const std::string& what, int code) {
-  return {ErrorCode::io, fmt::format("{}: {}", what, std::strerror(code))};
+  return make_error(ErrorCode::io, "{}: {}", what, std::strerror(code));
 }
 
 struct DeviceList {
@@ -94,7 +96,7 @@ Result<void> Device::open_by(const DeviceChoice& choice) {
     const std::string what = choice.name.empty()
                                  ? fmt::format("no device has an active port {}", choice.port)
                                  : fmt::format("--device: there is no '{}'", choice.name);
-    return Error{ErrorCode::io, fmt::format("{}: there are {}", what, names)};
+    return make_error(ErrorCode::io, "{}: there are {}", what, names);
   }
   name_ = ibv_get_device_name(chosen);
   context_.reset(ibv_open_device(chosen));
@@ -108,8 +110,8 @@ Result<void> Device::look_at_port() {
     return failed(fmt::format("{} has no port {}", name_, port_), code);
   }
   if (attributes.state != IBV_PORT_ACTIVE) {
-    return Error{ErrorCode::io, fmt::format("port {} of {} is not active but {}: bring its link up",
-                                            port_, name_, ibv_port_state_str(attributes.state))};
+    return make_error(ErrorCode::io, "port {} of {} is not active but {}: bring its link up", port_,
+                      name_, ibv_port_state_str(attributes.state));
   }
   is_ethernet_ = attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
   address_.lid = attributes.lid;
@@ -188,9 +190,9 @@ Result<QueuePairs> QueuePairs::create(const Device& device, std::uint32_t count,
                                       std::uint32_t depth) {
   const std::uint64_t entries = std::uint64_t{count} * depth;
   if (depth > device.queue_depth() || entries > device.completions()) {
-    return Error{ErrorCode::io,
-                 fmt::format("{} has room for {} completions, {} queue pairs need {}: use fewer",
-                             device.name(), device.completions(), count, entries)};
+    return make_error(ErrorCode::io,
+                      "{} has room for {} completions, {} queue pairs need {}: use fewer",
+                      device.name(), device.completions(), count, entries);
   }
   QueuePairs made;
   made.completions_.reset(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdma/verbs/hello.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/make_error.hpp"
 #include "wire/codec.hpp"
 
 namespace weft::rdma {
@@ -21,10 +20,6 @@ constexpr std::uint8_t most_mtu_code = 5;
 constexpr std::uint8_t most_rnr_code = 31;
 constexpr std::uint8_t flag_paged = 1;
 constexpr std::uint8_t flag_prefetch = 2;
-
-Error corrupt(std::string what) {
-  return {ErrorCode::corrupt, std::move(what)};
-}
 
 void put_head(Writer& out, Kind kind) {
   out.put(magic);
@@ -60,13 +55,12 @@ Result<Kind> read_head(Reader& in) {
   const auto version = in.get<std::uint16_t>();
   if (version != exchange_version) {
     return corrupt(
-        fmt::format("version {} of the exchange, and this weft has {}: use the same "
-                    "weft on both hosts",
-                    version, exchange_version));
+        "version {} of the exchange, and this weft has {}: use the same weft on both hosts",
+        version, exchange_version);
   }
   const auto kind = in.get<std::uint8_t>();
   if (!in.ok()) return corrupt("it ends within its head");
-  if (kind < 1 || kind > 3) return corrupt(fmt::format("{} is no kind of message", kind));
+  if (kind < 1 || kind > 3) return corrupt("{} is no kind of message", kind);
   return static_cast<Kind>(kind);
 }
 
@@ -74,7 +68,7 @@ Result<void> read_port(Reader& in, PortAddress& port) {
   in.fields(port.gid, port.lid, port.mtu, port.read_depth);
   if (!in.ok()) return corrupt("it ends within the port's address");
   if (port.mtu < 1 || port.mtu > most_mtu_code) {
-    return corrupt(fmt::format("{} is no code of an MTU", port.mtu));
+    return corrupt("{} is no code of an MTU", port.mtu);
   }
   return {};
 }
@@ -83,10 +77,10 @@ Result<void> read_port(Reader& in, PortAddress& port) {
 Result<void> read_queue_pairs(Reader& in, std::vector<QueuePairAddress>& queue_pairs) {
   const auto count = in.get<std::uint32_t>();
   if (!in.ok() || count == 0 || count > most_queue_pairs) {
-    return corrupt(fmt::format("{} queue pairs: 1 to {} are possible", count, most_queue_pairs));
+    return corrupt("{} queue pairs: 1 to {} are possible", count, most_queue_pairs);
   }
   if (in.left() != std::size_t{count} * 8) {
-    return corrupt(fmt::format("{} bytes for {} queue pairs", in.left(), count));
+    return corrupt("{} bytes for {} queue pairs", in.left(), count);
   }
   queue_pairs.resize(count);
   for (QueuePairAddress& address : queue_pairs) {
@@ -109,7 +103,7 @@ Result<Welcome> read_welcome(Reader& in) {
   Welcome welcome;
   const auto memory = in.get<std::uint8_t>();
   if (memory > static_cast<std::uint8_t>(fabric::MemoryMode::prefetched)) {
-    return corrupt(fmt::format("{} is no kind of memory", memory));
+    return corrupt("{} is no kind of memory", memory);
   }
   welcome.memory = static_cast<fabric::MemoryMode>(memory);
   in.fields(welcome.address, welcome.key);
@@ -159,15 +153,15 @@ Result<Hello> decode_hello(std::span<const std::byte> bytes) {
   hello.rnr_timer = in.get<std::uint8_t>();
   hello.buffer_bytes = in.get<std::uint64_t>();
   if (purpose > static_cast<std::uint8_t>(Purpose::silence)) {
-    return corrupt(fmt::format("{} is no purpose", purpose));
+    return corrupt("{} is no purpose", purpose);
   }
   if ((flags & ~(flag_paged | flag_prefetch)) != 0) return corrupt("it has unknown flags");
   if (hello.rnr_timer > most_rnr_code) {
-    return corrupt(fmt::format("{} is no code of an RNR timer", hello.rnr_timer));
+    return corrupt("{} is no code of an RNR timer", hello.rnr_timer);
   }
   if (hello.buffer_bytes == 0 || hello.buffer_bytes > most_buffer_bytes) {
-    return corrupt(fmt::format("a buffer of {} bytes: 1 to {} are possible", hello.buffer_bytes,
-                               most_buffer_bytes));
+    return corrupt("a buffer of {} bytes: 1 to {} are possible", hello.buffer_bytes,
+                   most_buffer_bytes);
   }
   hello.purpose = static_cast<Purpose>(purpose);
   hello.wants_paged = (flags & flag_paged) != 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rdma/verbs/registrar.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
+
+#include "base/make_error.hpp"
 
 namespace weft::rdma {
 
@@ -24,8 +24,8 @@ Result<Registered> DomainRegistrar::enter(std::uint64_t address, std::uint64_t b
   ibv_mr* const region =
       ibv_reg_mr(options_.domain, reinterpret_cast<void*>(address), bytes, access);
   if (region == nullptr) {
-    return Error{ErrorCode::io, fmt::format("{}: cannot register {} bytes (see ulimit -l): {}",
-                                            options_.device, bytes, std::strerror(errno))};
+    return make_error(ErrorCode::io, "{}: cannot register {} bytes (see ulimit -l): {}",
+                      options_.device, bytes, std::strerror(errno));
   }
   const auto handle = reinterpret_cast<std::uint64_t>(region);
   if (!is_paged) return Registered{handle, MemoryMode::pinned};

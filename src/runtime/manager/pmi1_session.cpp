@@ -10,6 +10,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 
 namespace weft {
@@ -66,8 +67,8 @@ Result<std::unique_ptr<ManagerSession>> Pmi1Session::open(int socket) {
   session->size_ = environment_number("PMI_SIZE").value_or(0);
   session->size_here_ = environment_number("MPI_LOCALNRANKS").value_or(0);
   if (session->rank_ >= session->size_) {
-    return Error{ErrorCode::unavailable, fmt::format("PMI: the launcher says rank {} of {}",
-                                                     session->rank_, session->size_)};
+    return make_error(ErrorCode::unavailable, "PMI: the launcher says rank {} of {}",
+                      session->rank_, session->size_);
   }
   if (auto met = session->introduce(); !met) return std::move(met).error();
   return std::unique_ptr<ManagerSession>(std::move(session));
@@ -113,8 +114,7 @@ Result<std::string> Pmi1Session::ask(const std::string& line, std::string_view a
   received_.erase(0, end + 1);
   const std::string_view code = value_of(got, "rc");
   if (value_of(got, "cmd") != answer || (!code.empty() && code != "0")) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("PMI: the launcher answers '{}' to '{}'", got, line)};
+    return make_error(ErrorCode::unavailable, "PMI: the launcher answers '{}' to '{}'", got, line);
   }
   return got;
 }
@@ -136,7 +136,7 @@ Result<std::string> Pmi1Session::get(const std::string& key) {
 Result<std::vector<std::string>> Pmi1Session::exchange(const std::string& key,
                                                        const std::string& text) {
   if (text.size() > longest_text) {
-    return Error{ErrorCode::invalid_argument, fmt::format("PMI: {} is too long", key)};
+    return invalid("PMI: {} is too long", key);
   }
   const std::string own = to_hex(text);
   const std::size_t pieces = (own.size() + longest_value_ - 1) / longest_value_;
@@ -164,8 +164,7 @@ Result<std::vector<std::string>> Pmi1Session::exchange(const std::string& key,
     }
     auto bytes = from_hex(theirs);
     if (!bytes || bytes->size() > longest_text) {
-      return Error{ErrorCode::corrupt,
-                   fmt::format("PMI: what rank {} published as {} cannot be read", rank, key)};
+      return corrupt("PMI: what rank {} published as {} cannot be read", rank, key);
     }
     texts.push_back(std::move(*bytes));
   }

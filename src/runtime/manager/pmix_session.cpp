@@ -8,11 +8,13 @@
 #include <cstring>
 #include <optional>
 
+#include "base/make_error.hpp"
+
 namespace weft {
 namespace {
 
 Error refused(std::string_view what, pmix_status_t status) {
-  return {ErrorCode::unavailable, fmt::format("PMIx: {}: {}", what, PMIx_Error_string(status))};
+  return make_error(ErrorCode::unavailable, "PMIx: {}: {}", what, PMIx_Error_string(status));
 }
 
 pmix_proc_t process(const std::string& job, pmix_rank_t rank) {
@@ -80,7 +82,7 @@ PmixSession::~PmixSession() {
 Result<std::vector<std::string>> PmixSession::exchange(const std::string& key,
                                                        const std::string& text) {
   if (text.size() > longest_text) {
-    return Error{ErrorCode::invalid_argument, fmt::format("PMIx: {} is too long", key)};
+    return invalid("PMIx: {} is too long", key);
   }
   std::string copy = text;  // PMIx wants to be able to write
   pmix_value_t value{};

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <memory>
 
+#include "base/make_error.hpp"
 #include "base/network_interfaces.hpp"
 #include "base/number_text.hpp"
 
@@ -58,10 +59,8 @@ Result<HostPort> parse_host_port(std::string_view text) {
   const bool is_v6 = place && place->host.find(':') != std::string::npos;
   if (!place || place->host.empty() || place->port == 0 ||
       (is_v6 && address_bytes(place->host).empty())) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is no HOST:PORT; write it like host7:7000, 10.0.0.7:7000 or "
-                             "[fd00::7]:7000",
-                             text)};
+    return invalid(
+        "'{}' is no HOST:PORT; write it like host7:7000, 10.0.0.7:7000 or [fd00::7]:7000", text);
   }
   return std::move(*place);
 }
@@ -71,7 +70,7 @@ Result<std::string> resolve_host(const std::string& host) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int code = getaddrinfo(host.c_str(), nullptr, &hints, &found); code != 0) {
-    return Error{ErrorCode::not_found, fmt::format("host '{}': {}", host, gai_strerror(code))};
+    return make_error(ErrorCode::not_found, "host '{}': {}", host, gai_strerror(code));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
   const addrinfo* best = nullptr;
@@ -81,7 +80,7 @@ Result<std::string> resolve_host(const std::string& host) {
   }
   std::string text = best == nullptr ? std::string() : numeric(best->ai_addr, best->ai_addrlen);
   if (text.empty()) {
-    return Error{ErrorCode::not_found, fmt::format("host '{}' has no internet address", host)};
+    return make_error(ErrorCode::not_found, "host '{}' has no internet address", host);
   }
   return text;
 }
@@ -110,15 +109,13 @@ Result<std::string> address_in_network(std::string_view network,
                         ? std::optional(all_bits)
                         : number_up_to(network.substr(slash + 1), all_bits);
   if (wanted.empty() || !bits) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--network: '{}' is no network; write it like 10.1.0.0/16", network)};
+    return invalid("--network: '{}' is no network; write it like 10.1.0.0/16", network);
   }
   for (const std::string& address : addresses) {
     if (same_prefix(address_bytes(address), wanted, *bits)) return address;
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("--network: no address of this machine lies in {}; it has {}", network,
-                           fmt::join(addresses, ", "))};
+  return invalid("--network: no address of this machine lies in {}; it has {}", network,
+                 fmt::join(addresses, ", "));
 }
 
 std::vector<std::uint32_t> hosts_here(std::span<const std::string> hosts,

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/nearest.hpp"
 #include "base/number_text.hpp"
 #include "base/system_error.hpp"
@@ -65,10 +66,10 @@ class Parser {
     }
     if (error_) return *std::move(error_);
     if (file.ranks.empty()) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("{}: has no addresses; add [addresses] and a line for each rank, "
-                               "such as: 0 = localhost 4444",
-                               file.path)};
+      return invalid(
+          "{}: has no addresses; add [addresses] and a line for each rank, such as: 0 = localhost "
+          "4444",
+          file.path);
     }
     finish();
     return std::move(file);
@@ -86,9 +87,7 @@ class Parser {
  private:
   enum class Group : std::uint8_t { none, general, addresses };
 
-  void wrong(std::string_view what) {
-    error_ = Error{ErrorCode::invalid_argument, fmt::format("{}: {}", file.where(line_), what)};
-  }
+  void wrong(std::string_view what) { error_ = invalid("{}: {}", file.where(line_), what); }
 
   void on_line(std::string_view line) {
     if (line.empty() || line.front() == '#') return;
@@ -394,17 +393,16 @@ std::string JobFile::where(std::uint32_t line) const {
 
 Result<std::string> parse_file_fabric(std::string_view text) {
   if (text == "auto" || text == "tcp") return std::string(text);
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}': a configuration file has addresses of TCP; choose auto, with "
-                           "shared memory within a machine, or tcp",
-                           text)};
+  return invalid(
+      "'{}': a configuration file has addresses of TCP; choose auto, with shared memory within a "
+      "machine, or tcp",
+      text);
 }
 
 Result<Duration> parse_heartbeat(std::string_view text) {
   auto heartbeat = parse_duration(text);
   if (!heartbeat || *heartbeat >= Duration::milliseconds(1)) return heartbeat;
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("heartbeat '{}': choose at least 1ms", text)};
+  return invalid("heartbeat '{}': choose at least 1ms", text);
 }
 
 Result<JobFile> parse_job_file(std::string_view text, const std::string& path) {
@@ -413,8 +411,8 @@ Result<JobFile> parse_job_file(std::string_view text, const std::string& path) {
 
 Result<JobFile> read_job_file(const std::string& path) {
   const auto cannot = [&](const std::string& why) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: {}; name a file with the addresses of all ranks", path, why)};
+    return make_error(ErrorCode::not_found, "{}: {}; name a file with the addresses of all ranks",
+                      path, why);
   };
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0 && errno == ENOENT) return cannot(std::strerror(errno));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/make_error.hpp"
 #include "runtime/membership/host_names.hpp"
 #include "runtime/membership/job_file.hpp"
 
@@ -35,11 +36,10 @@ Result<std::vector<std::string>> RankAddresses::resolve(const JobFile& file) {
     const auto rank = static_cast<std::uint32_t>(addresses.size());
     const auto [before, is_new] = ranks.emplace(address, rank);
     if (!is_new) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("{}: ranks {} and {} are both at {}; each needs an address of its own, such "
-                      "as another port of the host",
-                      file.where(place.line), before->second, rank, address)};
+      return invalid(
+          "{}: ranks {} and {} are both at {}; each needs an address of its own, such as another "
+          "port of the host",
+          file.where(place.line), before->second, rank, address);
     }
     addresses.push_back(std::move(address));
   }

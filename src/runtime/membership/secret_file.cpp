@@ -15,13 +15,14 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft {
 namespace {
 
 Error wrong(const std::string& path, std::string_view what) {
-  return {ErrorCode::invalid_argument, fmt::format("{} {}", path, what)};
+  return invalid("{} {}", path, what);
 }
 
 /// All of it, up to one byte more than a secret may have.
@@ -43,9 +44,9 @@ Result<std::string> read_secret(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno != ENOENT) return system_error("open", path, errno);
-    return Error{ErrorCode::not_found, fmt::format("{}: {}; make one with: (umask 077; head -c 32 "
-                                                   "/dev/urandom | base64 > {})",
-                                                   path, std::strerror(errno), path)};
+    return make_error(ErrorCode::not_found,
+                      "{}: {}; make one with: (umask 077; head -c 32 /dev/urandom | base64 > {})",
+                      path, std::strerror(errno), path);
   }
   struct stat status {};
   const bool known = ::fstat(file, &status) == 0;

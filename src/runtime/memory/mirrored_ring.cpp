@@ -13,6 +13,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -87,10 +88,10 @@ ByteCount ring_size_for(ByteCount size) {
 Result<MirroredArena> MirroredArena::create(std::size_t count, ByteCount ring_size,
                                             std::string_view name, RingOptions options) {
   if (!fits_ring(ring_size) || count == 0 || count > largest_ring.value() / ring_size.value()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{} ring buffers of {} bytes are impossible: the size must be a power "
-                             "of two and at least {}",
-                             count, ring_size.value(), page_size())};
+    return invalid(
+        "{} ring buffers of {} bytes are impossible: the size must be a power of two and at least "
+        "{}",
+        count, ring_size.value(), page_size());
   }
   const auto size = static_cast<std::size_t>(ring_size.value());
   const ByteCount total = ring_size * count;
@@ -134,9 +135,8 @@ Result<AttachedRing> AttachedRing::attach(int descriptor, ByteCount size, std::u
   if (!fits_ring(size) || offset % page_size() != 0 || ::fstat(descriptor, &info) != 0 ||
       size.value() > static_cast<std::uint64_t>(info.st_size) ||
       offset > static_cast<std::uint64_t>(info.st_size) - size.value()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("a ring of {} bytes at {} does not fit the shared memory given",
-                             size.value(), offset)};
+    return invalid("a ring of {} bytes at {} does not fit the shared memory given", size.value(),
+                   offset);
   }
   const int seals = ::fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 
 namespace weft::sim {
@@ -48,10 +49,8 @@ Result<void> SimEndpoint::add_peer(NodeId id, Incarnation incarnation, std::stri
   const auto number = parse_number<std::uint64_t>(digits);
   if (!number || id.value() >= hub_.hosts_.size() || id == self() ||
       (*number & 0xffff'ffff) != id.value()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("peer {} at '{}': expected another node of the job at the address "
-                             "that it says",
-                             id.value(), address)};
+    return invalid("peer {} at '{}': expected another node of the job at the address that it says",
+                   id.value(), address);
   }
   const auto life = static_cast<std::uint32_t>(*number >> 32);
   Peer& p = peer(id);

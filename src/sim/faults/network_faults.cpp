@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
+
 namespace weft::sim {
 
 Result<void> NetworkFaults::set_link_up(std::uint32_t host, bool up) {
@@ -49,8 +51,7 @@ Result<void> NetworkFaults::set_cable_rate(std::string_view cable, Bandwidth rat
 Result<void> check_fault(World& world, const faults::Fault& fault,
                          std::span<const std::uint32_t> hosts) {
   const auto refused = [&](const std::string& why) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--fault '{}': {}", faults::to_text(fault), why)};
+    return invalid("--fault '{}': {}", faults::to_text(fault), why);
   };
   std::vector<LinkId> links;
   std::string name = fault.cable;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/job/hosted_job.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/rng.hpp"
 
 namespace weft::sim {
@@ -61,7 +60,7 @@ ProcessPlace HostedJob::place_of(std::uint32_t node, std::uint32_t job) {
 
 Result<void> HostedJob::check_alive(std::uint32_t node) {
   if (process(node).alive()) return {};
-  return Error{ErrorCode::unavailable, fmt::format("node {} does not run", node)};
+  return make_error(ErrorCode::unavailable, "node {} does not run", node);
 }
 
 Result<void> HostedJob::stop(std::uint32_t node) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/make_error.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -81,7 +83,7 @@ constexpr std::array presets{
 };
 
 Error wrong(std::string_view field, std::uint64_t value, std::string_view fix) {
-  return {ErrorCode::invalid_argument, fmt::format("{} is {}: {}", field, value, fix)};
+  return invalid("{} is {}: {}", field, value, fix);
 }
 
 }  // namespace
@@ -96,8 +98,8 @@ Result<NetworkOptions> network_preset(std::string_view name) {
   for (const Preset& p : presets) {
     if (p.name == name) return p.make();
   }
-  return Error{ErrorCode::invalid_argument, fmt::format("no network is called '{}': there are {}",
-                                                        name, fmt::join(network_presets(), ", "))};
+  return invalid("no network is called '{}': there are {}", name,
+                 fmt::join(network_presets(), ", "));
 }
 
 std::uint32_t level_reserve(const NetworkOptions& o) {
@@ -109,9 +111,8 @@ Result<void> check_network(const NetworkOptions& o) {
   for (const LinkOptions* l : {&o.host_link, &o.local_link, &o.global_link}) {
     if (l->rate == Bandwidth{}) return wrong("rate", 0, "a link needs one, such as 100Gbit");
     if (l->latency.ticks() <= 0 || l->latency > PicoDuration::seconds(1)) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("latency is {} ps: it must be above 0 and at most a second",
-                               l->latency.ticks())};
+      return invalid("latency is {} ps: it must be above 0 and at most a second",
+                     l->latency.ticks());
     }
   }
   if (o.mtu == 0 || o.mtu > (1 << 20)) return wrong("mtu", o.mtu, "use 1 B to 1 MiB");
@@ -134,17 +135,14 @@ Result<void> check_network(const NetworkOptions& o) {
     if (level.weight == 0) return wrong("weight", 0, "use 1 to 255");
   }
   if (!(o.second_turn_probability >= 0 && o.second_turn_probability <= 0.9)) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("second-turn-probability is {}: use 0 to 0.9", o.second_turn_probability)};
+    return invalid("second-turn-probability is {}: use 0 to 0.9", o.second_turn_probability);
   }
   if (o.interleaved_messages == 0) return wrong("interleaved-messages", 0, "use at least 1");
   const PicoDuration most = PicoDuration::seconds(1);
   for (const PicoDuration d :
        {o.switch_delay, o.host_overhead, o.injection_gap, o.retransmit_after}) {
     if (d.ticks() < 0 || d > most) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("a delay, overhead or gap is {} ps: use 0 to 1 s", d.ticks())};
+      return invalid("a delay, overhead or gap is {} ps: use 0 to 1 s", d.ticks());
     }
   }
   return {};

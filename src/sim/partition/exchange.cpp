@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "base/make_error.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -62,10 +64,10 @@ Result<void> agree(Exchange& exchange, const Result<void>& good, std::uint64_t d
   const auto own = static_cast<std::int64_t>(digest >> 1);
   const std::int64_t least = exchange.turn({}, {}, {}, own);
   if (least == greatest(exchange, own)) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("the processes have read different things: {} must be the same for all "
-                           "of them; put it where all see it",
-                           what)};
+  return invalid(
+      "the processes have read different things: {} must be the same for all of them; put it where "
+      "all see it",
+      what);
 }
 
 }  // namespace weft::sim

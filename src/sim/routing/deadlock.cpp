@@ -10,6 +10,7 @@
 
 #include "base/check.hpp"
 #include "base/huge_pages.hpp"
+#include "base/make_error.hpp"
 #include "sim/routing/arithmetic.hpp"
 
 namespace weft::sim {
@@ -287,10 +288,9 @@ DeadlockCheck check_deadlock(const Topology& topology, const Router& router,
 Result<void> refuse_deadlocks(const Topology& topology, const Router& router) {
   const DeadlockCheck check = check_deadlock(topology, router, {.most_steps = 1u << 20});
   if (check.free()) return {};
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("router {} lets packets on {} wait for each other in a circle ({}); use "
-                           "router updown",
-                           router.name(), topology.name(), check.describe(topology))};
+  return invalid(
+      "router {} lets packets on {} wait for each other in a circle ({}); use router updown",
+      router.name(), topology.name(), check.describe(topology));
 }
 
 std::string DeadlockCheck::describe(const Topology& topology) const {

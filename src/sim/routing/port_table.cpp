@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/routing/port_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
+
+#include "base/make_error.hpp"
 
 namespace weft::sim {
 namespace {
@@ -84,10 +84,10 @@ class PortTable::Builder {
   Result<void> check() const {
     const std::uint64_t pairs = std::uint64_t{graph_.size()} * edges_.size();
     if (pairs <= most_pairs) return {};
-    return Error{ErrorCode::exhausted,
-                 fmt::format("topology '{}': tables for {} switches and {} edge switches are too "
-                             "large (at most {} pairs); use a smaller topology",
-                             topology_.name(), graph_.size(), edges_.size(), most_pairs)};
+    return make_error(ErrorCode::exhausted,
+                      "topology '{}': tables for {} switches and {} edge switches are too large "
+                      "(at most {} pairs); use a smaller topology",
+                      topology_.name(), graph_.size(), edges_.size(), most_pairs);
   }
 
   /// `closer(from, to)` says whether a way is allowed at present: columns are made one by one.

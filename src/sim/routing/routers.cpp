@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/make_error.hpp"
 #include "sim/routing/families.hpp"
 
 namespace weft::sim {
@@ -36,9 +37,8 @@ std::string_view default_router(const Topology& topology) {
 Result<std::unique_ptr<Router>> make_router(std::string_view name, const Topology& topology) {
   const auto names = router_names(topology);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("router '{}' does not fit topology '{}'; use {}", name,
-                             topology.name(), fmt::join(names, " or "))};
+    return invalid("router '{}' does not fit topology '{}'; use {}", name, topology.name(),
+                   fmt::join(names, " or "));
   }
   if (name == "d-mod-k") return make_d_mod_k(topology);
   if (name == "adaptive") return make_tree_adaptive(topology);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/stuck.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "sim/partition/exchange.hpp"
 #include "sim/run/world.hpp"
 
@@ -20,20 +19,20 @@ constexpr PicoDuration longest_hop = PicoDuration::seconds(10);
 constexpr std::uint64_t enough_hops = 1u << 18;
 
 Error never_move(std::uint64_t packets) {
-  return {ErrorCode::unavailable,
-          fmt::format("{} packets are left in the network and can never move, though no link is "
-                      "down: they wait for each other; use another router",
-                      packets)};
+  return make_error(ErrorCode::unavailable,
+                    "{} packets are left in the network and can never move, though no link is "
+                    "down: they wait for each other; use another router",
+                    packets);
 }
 
 }  // namespace
 
 Result<void> check_arrival(std::uint64_t sent, std::uint64_t delivered, std::uint32_t links_down) {
   if (delivered == sent || links_down > 0) return {};
-  return Error{ErrorCode::unavailable,
-               fmt::format("{} of {} messages never arrive, though no link is down: their packets "
-                           "wait for each other; use another router",
-                           sent - delivered, sent)};
+  return make_error(ErrorCode::unavailable,
+                    "{} of {} messages never arrive, though no link is down: their packets wait "
+                    "for each other; use another router",
+                    sent - delivered, sent);
 }
 
 Result<void> check_standstill(const Network& network) {

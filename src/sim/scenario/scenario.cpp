@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/make_error.hpp"
+
 namespace weft::sim {
 namespace {
 
 constexpr ByteCount smallest_stack = ByteCount::kib(64);
 
 Error wrong(std::string_view key, std::string_view value, std::string_view fix) {
-  return {ErrorCode::invalid_argument, fmt::format("{} is {}: {}", key, value, fix)};
+  return invalid("{} is {}: {}", key, value, fix);
 }
 
 Result<void> check_length(std::string_view key, Duration d) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/parse_toml.hpp"
 #include "base/system_error.hpp"
 #include "sim/scenario/toml_section.hpp"
@@ -531,12 +532,12 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
     std::replace(what.begin(), what.end(), '\n', ' ');
     const auto& path = error.source().path;
     if (path && path->starts_with(set_option)) {
-      return Error{ErrorCode::invalid_argument, fmt::format("{}: {}", *path, what)};
+      return invalid("{}: {}", *path, what);
     }
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}:{}: {}; correct that line, or name a scenario: a TOML file like "
-                             "those in examples/scenarios",
-                             file, error.source().begin.line, what)};
+    return invalid(
+        "{}:{}: {}; correct that line, or name a scenario: a TOML file like those in "
+        "examples/scenarios",
+        file, error.source().begin.line, what);
   } catch (TomlRefusal& refusal) {
     return std::move(refusal.error);
   }
@@ -554,10 +555,10 @@ Result<Scenario> read_fabric_scenario(const std::string& path,
   const auto status = std::filesystem::status(path, error);
   // Reading one that is missing, or a directory, says so.
   if (std::filesystem::is_other(status)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("scenario: '{}' is no regular file, and a fabric's scenario is read "
-                             "more than once; write it to one, and name that",
-                             path)};
+    return invalid(
+        "scenario: '{}' is no regular file, and a fabric's scenario is read more than once; write "
+        "it to one, and name that",
+        path);
   }
   return read_scenario(path, settings);
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/make_error.hpp"
 #include "sim/topology/options.hpp"
 #include "sim/topology/topology.hpp"
 #include "weft/result.hpp"
@@ -26,7 +27,7 @@ namespace detail {
 
 template <class... Args>
 Error impossible(fmt::format_string<Args...> format, Args&&... args) {
-  return {ErrorCode::invalid_argument, fmt::format(format, std::forward<Args>(args)...)};
+  return invalid(format, std::forward<Args>(args)...);
 }
 
 /// Refuses topologies that would take gigabytes.

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/make_error.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -22,16 +24,14 @@ Result<Vertex> CableNames::vertex(std::string_view name) {
   }
   if (const auto at = by_name_.find(std::string(name)); at != by_name_.end()) return at->second;
   const bool has_switches = topology_.switches() > 0;
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format(
-          "the network has no '{}'; its hosts are {} to {}{}", name,
-          name_of(topology_, topology_.host(0)),
-          name_of(topology_, topology_.host(topology_.hosts() - 1)),
-          has_switches
-              ? fmt::format(", its switches {} to {}", name_of(topology_, topology_.switch_at(0)),
-                            name_of(topology_, topology_.switch_at(topology_.switches() - 1)))
-              : "")};
+  return invalid(
+      "the network has no '{}'; its hosts are {} to {}{}", name,
+      name_of(topology_, topology_.host(0)),
+      name_of(topology_, topology_.host(topology_.hosts() - 1)),
+      has_switches
+          ? fmt::format(", its switches {} to {}", name_of(topology_, topology_.switch_at(0)),
+                        name_of(topology_, topology_.switch_at(topology_.switches() - 1)))
+          : "");
 }
 
 Result<std::vector<LinkId>> CableNames::find(std::string_view name) {
@@ -60,10 +60,8 @@ Result<std::vector<LinkId>> CableNames::find(std::string_view name) {
     if (p == 4) neighbours += ", …";
   }
   if (links.empty()) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("no cable connects {} and {}; {} is connected to {}", name_of(topology_, *a),
-                    name_of(topology_, *b), name_of(topology_, *a), neighbours)};
+    return invalid("no cable connects {} and {}; {} is connected to {}", name_of(topology_, *a),
+                   name_of(topology_, *b), name_of(topology_, *a), neighbours);
   }
   return links;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 
 namespace weft::sim {
@@ -16,7 +17,7 @@ using Setters =
     std::vector<std::pair<std::string_view, std::function<std::string(std::string_view)>>>;
 
 Error wrong(std::string_view text, std::string_view why) {
-  return {ErrorCode::invalid_argument, fmt::format("topology '{}': {}", text, why)};
+  return invalid("topology '{}': {}", text, why);
 }
 
 /// Reads a number between 1 and `most` into `target`. Yields what is wrong, or nothing.

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/topology/placement.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <sstream>
 #include <unordered_map>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/rng.hpp"
 #include "base/system_error.hpp"
@@ -19,11 +18,6 @@ namespace {
 constexpr std::uint64_t largest_file = 64u << 20;
 
 using Hosts = std::vector<std::uint32_t>;
-
-template <class... Args>
-Error invalid(fmt::format_string<Args...> format, Args&&... args) {
-  return {ErrorCode::invalid_argument, fmt::format(format, std::forward<Args>(args)...)};
-}
 
 Hosts random_hosts(std::uint64_t seed, std::span<const std::uint32_t> free, std::uint32_t count) {
   Hosts hosts(free.begin(), free.end());

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "sim/topology/topology.hpp"
 #include "weft/result.hpp"
 
@@ -47,9 +48,7 @@ class Subnet {
   /// Returns the error "FILE:LINE: …".
   template <class... Args>
   Error wrong(std::size_t line, fmt::format_string<Args...> format, Args&&... args) const {
-    return {
-        ErrorCode::invalid_argument,
-        fmt::format("{}:{}: {}", file_, line, fmt::format(format, std::forward<Args>(args)...))};
+    return invalid("{}:{}: {}", file_, line, fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:

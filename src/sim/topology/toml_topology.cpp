@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/make_error.hpp"
 #include "base/nearest.hpp"
 #include "base/parse_toml.hpp"
 #include "sim/topology/builders.hpp"
@@ -161,9 +162,8 @@ Result<Topology> parse_toml_topology(std::string_view text, const std::string& f
   } catch (const toml::parse_error& error) {
     std::string what(error.description());
     std::replace(what.begin(), what.end(), '\n', ' ');
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}:{}: {}; correct that line, or name another topology", file,
-                             error.source().begin.line, what)};
+    return invalid("{}:{}: {}; correct that line, or name another topology", file,
+                   error.source().begin.line, what);
   } catch (Refusal& refusal) {
     return std::move(refusal.error);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::sim {
 namespace {
@@ -17,14 +18,11 @@ constexpr std::uint32_t most_ports = std::numeric_limits<std::uint16_t>::max();
 Result<Topology> Topology::make(std::string name, std::uint32_t hosts, std::uint32_t switches) {
   constexpr std::uint64_t most_vertices = 1ULL << 31;
   if (hosts == 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("topology '{}' has no hosts: give it at least one", name)};
+    return invalid("topology '{}' has no hosts: give it at least one", name);
   }
   if (std::uint64_t{hosts} + switches > most_vertices) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("topology '{}': {} hosts and {} switches are more than {} in all; use "
-                             "fewer",
-                             name, hosts, switches, most_vertices)};
+    return invalid("topology '{}': {} hosts and {} switches are more than {} in all; use fewer",
+                   name, hosts, switches, most_vertices);
   }
   Topology made;
   made.name_ = std::move(name);
@@ -47,15 +45,12 @@ Result<void> Topology::finish() {
   WEFT_CHECK(first_link_.empty(), "the topology is finished");
   for (std::uint32_t v = 0; v < vertices(); ++v) {
     if (v < hosts_ && degree_[v] != 1) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("topology '{}': {} has {} cables; a host has exactly one", name_,
-                               label(Vertex(v)), degree_[v])};
+      return invalid("topology '{}': {} has {} cables; a host has exactly one", name_,
+                     label(Vertex(v)), degree_[v]);
     }
     if (degree_[v] > most_ports) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("topology '{}': {} has {} ports; at most {} are possible, use more "
-                               "switches",
-                               name_, label(Vertex(v)), degree_[v], most_ports)};
+      return invalid("topology '{}': {} has {} ports; at most {} are possible, use more switches",
+                     name_, label(Vertex(v)), degree_[v], most_ports);
     }
   }
   first_link_.resize(std::size_t{vertices()} + 1);
@@ -73,9 +68,8 @@ Result<void> Topology::finish() {
     kinds_[from_a] = kinds_[from_b] = cable.kind;
   }
   if (const std::string lost = first_unreached(); !lost.empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("topology '{}': no cables lead from {} to {}; connect them", name_,
-                             label(host(0)), lost)};
+    return invalid("topology '{}': no cables lead from {} to {}; connect them", name_,
+                   label(host(0)), lost);
   }
   return {};
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/traffic/traffic.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::sim {
 namespace {
@@ -36,10 +35,8 @@ Result<TrafficPattern> parse_pattern(std::string_view name) {
   for (const auto& [pattern, text] : pattern_names) {
     if (text == name) return pattern;
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("no traffic pattern is called '{}': there are uniform, permutation, "
-                           "incast, bursts",
-                           name)};
+  return invalid(
+      "no traffic pattern is called '{}': there are uniform, permutation, incast, bursts", name);
 }
 
 std::string_view to_text(TrafficPattern pattern) {
@@ -57,16 +54,13 @@ std::vector<TrafficOptions> one_per_level(const TrafficOptions& all, std::size_t
 
 Result<void> Traffic::check(const TrafficOptions& o, std::size_t hosts) {
   if (hosts < 2) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("traffic among {} hosts: it needs at least 2", hosts)};
+    return invalid("traffic among {} hosts: it needs at least 2", hosts);
   }
   if (!(o.load > 0) || o.load > 100) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("load is {}: give a share of the host's link, such as 0.7", o.load)};
+    return invalid("load is {}: give a share of the host's link, such as 0.7", o.load);
   }
   if (o.message_bytes == 0 || o.message_bytes > (std::uint64_t{1} << 40)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("a message has {} bytes: use 1 B to 1 TiB", o.message_bytes)};
+    return invalid("a message has {} bytes: use 1 B to 1 TiB", o.message_bytes);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "faults/fault.hpp"
 #include "sim/faults/network_fault_player.hpp"
 #include "sim/faults/network_faults.hpp"
@@ -32,10 +33,10 @@ Result<faults::Fault> parse_network_fault(World& world, const std::string& text,
   const bool of_links =
       fault->kind == Kind::link_down || fault->kind == Kind::slow || fault->kind == Kind::loss;
   if (!of_links) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--fault '{}': there is no job that it could happen to; add [job], or "
-                             "use link-down, slow or loss",
-                             text)};
+    return invalid(
+        "--fault '{}': there is no job that it could happen to; add [job], or use link-down, slow "
+        "or loss",
+        text);
   }
   if (auto good = check_fault(world, *fault, hosts); !good) return std::move(good).error();
   return fault;

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/rng.hpp"
 
 namespace weft::sim {
@@ -265,35 +266,31 @@ class Pf3d final : public PhasedProgram {
   std::uint32_t columns_ = 1;
 };
 
-Error refuse(std::string text) {
-  return Error{ErrorCode::invalid_argument, std::move(text)};
-}
-
 Result<void> check(const PatternOptions& o) {
   const bool in_pairs = o.pattern == Pattern::flood_pairs || o.pattern == Pattern::random_pairs;
   if (o.ranks < 2 || o.ranks > (1U << 24)) {
-    return refuse(fmt::format("ranks is {}: a workload has 2 to 16777216", o.ranks));
+    return invalid("ranks is {}: a workload has 2 to 16777216", o.ranks);
   }
   if (in_pairs && o.ranks % 2 != 0) {
-    return refuse(fmt::format("ranks is {}: {} needs an even number", o.ranks, to_text(o.pattern)));
+    return invalid("ranks is {}: {} needs an even number", o.ranks, to_text(o.pattern));
   }
   if (o.pattern == Pattern::crystal_router && !std::has_single_bit(o.ranks)) {
-    return refuse(fmt::format("ranks is {}: crystal-router needs a power of two", o.ranks));
+    return invalid("ranks is {}: crystal-router needs a power of two", o.ranks);
   }
   if (o.message_bytes == 0 || o.message_bytes > (std::uint64_t{1} << 40)) {
-    return refuse(fmt::format("message is {} B: use 1 B to 1 TiB", o.message_bytes));
+    return invalid("message is {} B: use 1 B to 1 TiB", o.message_bytes);
   }
   if (o.messages == 0 || o.messages > most_messages) {
-    return refuse(fmt::format("messages is {}: use 1 to {}", o.messages, most_messages));
+    return invalid("messages is {}: use 1 to {}", o.messages, most_messages);
   }
   if (!(o.least_compute >= 0 && o.least_compute <= 1)) {
-    return refuse(fmt::format("least-compute is {}: use 0 to 1", o.least_compute));
+    return invalid("least-compute is {}: use 0 to 1", o.least_compute);
   }
   if (!(o.drift >= 0 && o.drift <= 1)) {
-    return refuse(fmt::format("drift is {}: use 0 to 1", o.drift));
+    return invalid("drift is {}: use 0 to 1", o.drift);
   }
   if (o.compute < PicoDuration{} || o.compute > PicoDuration::seconds(3600)) {
-    return refuse(fmt::format("compute is {} s: use 0 to an hour", o.compute.to_seconds()));
+    return invalid("compute is {} s: use 0 to an hour", o.compute.to_seconds());
   }
   return {};
 }
@@ -304,8 +301,7 @@ Result<Pattern> parse_workload_pattern(std::string_view name) {
   for (std::size_t i = 0; i < pattern_names.size(); ++i) {
     if (pattern_names[i] == name) return static_cast<Pattern>(i);
   }
-  return refuse(fmt::format("no workload is called '{}': there are {}", name,
-                            fmt::join(pattern_names, ", ")));
+  return invalid("no workload is called '{}': there are {}", name, fmt::join(pattern_names, ", "));
 }
 
 std::string_view to_text(Pattern pattern) {

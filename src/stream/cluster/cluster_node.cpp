@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/host_clock.hpp"
 #include "runtime/membership/host_names.hpp"
@@ -123,24 +124,21 @@ class ClusterNode {
 
   Result<void> check_fit(NodeId node, const Rendezvous::Peer& peer) const {
     if (const auto difference = options_differ(peer.hello->options, hello_.options)) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("node {} runs with {}, as node {} does; give all nodes the same "
-                               "options",
-                               node.value(), *difference, self_.value())};
+      return invalid("node {} runs with {}, as node {} does; give all nodes the same options",
+                     node.value(), *difference, self_.value());
     }
     if (options_.link && peer.hello->clock != hello_.clock) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--link shapes links by one clock for all nodes, but node {} runs "
-                               "where there is another one; start all nodes on one machine, or "
-                               "leave --link out",
-                               node.value())};
+      return invalid(
+          "--link shapes links by one clock for all nodes, but node {} runs where there is another "
+          "one; start all nodes on one machine, or leave --link out",
+          node.value());
     }
     const bool one_machine = options_.fabric == "tcp:unix" || options_.fabric == "libfabric:shm";
     if (one_machine && peer.hello->machine != hello_.machine) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--fabric {} works within one machine, but node {} runs on another; "
-                               "use tcp or libfabric:tcp",
-                               options_.fabric, node.value())};
+      return invalid(
+          "--fabric {} works within one machine, but node {} runs on another; use tcp or "
+          "libfabric:tcp",
+          options_.fabric, node.value());
     }
     return {};
   }
@@ -152,12 +150,11 @@ class ClusterNode {
       if (roster_.is_input(node)) inputs.insert(node.value());
     }
     if (options_.quorum == Quorum::majority && !inputs.empty() && !is_majority(inputs)) {
-      return Error{ErrorCode::timed_out,
-                   fmt::format("node {}: {} of {} input nodes answered within {:.3g} s "
-                               "(--start-timeout), which is no majority; start more of them, or "
-                               "give all nodes --quorum none",
-                               self_.value(), inputs.count(), roster_.inputs,
-                               options_.start_timeout.to_seconds())};
+      return make_error(ErrorCode::timed_out,
+                        "node {}: {} of {} input nodes answered within {:.3g} s (--start-timeout), "
+                        "which is no majority; start more of them, or give all nodes --quorum none",
+                        self_.value(), inputs.count(), roster_.inputs,
+                        options_.start_timeout.to_seconds());
     }
     bool input = roster_.is_input(self_), compute = roster_.is_compute(self_);
     for (const NodeId node : newcomers_) {
@@ -173,10 +170,10 @@ class ClusterNode {
     const char* what = newcomers_.empty() ? "no other node"
                        : compute          ? "no input node"
                                           : "no compute node";
-    return Error{ErrorCode::timed_out,
-                 fmt::format("node {}: {} answered within {:.3g} s (--start-timeout); do they run, "
-                             "with the same secret, and may they be connected to?",
-                             self_.value(), what, options_.start_timeout.to_seconds())};
+    return make_error(ErrorCode::timed_out,
+                      "node {}: {} answered within {:.3g} s (--start-timeout); do they run, with "
+                      "the same secret, and may they be connected to?",
+                      self_.value(), what, options_.start_timeout.to_seconds());
   }
 
   Result<void> make_node() {
@@ -250,10 +247,10 @@ class ClusterNode {
     if (!leads() || unreported || !reported) busy_at_ = now;
     overdue_ = now - busy_at_ > longest_end;
     if (now - company_at_ <= std::max(options_.start_timeout, options_.peer_timeout)) return {};
-    return Error{ErrorCode::unavailable,
-                 fmt::format("node {}: all other nodes are gone and none came back within {:.3g} s "
-                             "(--start-timeout)",
-                             self_.value(), (now - company_at_).to_seconds())};
+    return make_error(
+        ErrorCode::unavailable,
+        "node {}: all other nodes are gone and none came back within {:.3g} s (--start-timeout)",
+        self_.value(), (now - company_at_).to_seconds());
   }
 
   /// Does the work that need not be done in every turn of the loop.
@@ -372,9 +369,9 @@ class ClusterNode {
       if (!sent && leader.up && leader.hello) sent = report_when_clock_known(now);
       const Duration gone = now - std::max(leader.heard, parting_since_);
       if (gone > (leader.up ? longest_silence() : options_.peer_timeout)) {
-        return Error{ErrorCode::unavailable,
-                     fmt::format("node {}: node 0 is gone; nobody puts the results together",
-                                 self_.value())};
+        return make_error(ErrorCode::unavailable,
+                          "node {}: node 0 is gone; nobody puts the results together",
+                          self_.value());
       }
     }
     return ClusterOutcome{};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/make_error.hpp"
 #include "fabric/tcp/tcp.hpp"
 #include "runtime/membership/host_names.hpp"
 #include "runtime/membership/life.hpp"
@@ -15,10 +16,6 @@
 
 namespace weft::stream {
 namespace {
-
-Error wrong(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message)};
-}
 
 /// The address at which this node listens: numeric hosts.
 struct OwnAddress {
@@ -43,10 +40,10 @@ Result<std::unique_ptr<Fabric>> open_rendezvous(const JoinedCluster& joined, con
   };
   auto fabric = open_tcp(options);
   if (!fabric && port != 0) {
-    return Error{ErrorCode::io,
-                 fmt::format("node {} cannot listen at {}: {}; does a process of this rank run "
-                             "already, or is this another machine?",
-                             joined.self.value(), options.listen, fabric.error().message)};
+    return make_error(ErrorCode::io,
+                      "node {} cannot listen at {}: {}; does a process of this rank run already, "
+                      "or is this another machine?",
+                      joined.self.value(), options.listen, fabric.error().message);
   }
   return fabric;
 }
@@ -84,17 +81,17 @@ struct NodeList {
 Result<NodeList> read_nodes(const std::vector<std::string>& nodes) {
   NodeList list;
   if (nodes.size() < 2) {
-    return wrong("--nodes: a job has at least two nodes, one that sends and one that builds");
+    return invalid("--nodes: a job has at least two nodes, one that sends and one that builds");
   }
   std::set<std::string> seen;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     auto node = parse_host_port(nodes[i]);
-    if (!node) return wrong(fmt::format("--nodes: rank {}: {}", i, node.error().message));
+    if (!node) return invalid("--nodes: rank {}: {}", i, node.error().message);
     if (!seen.insert(nodes[i]).second) {
-      return wrong(
-          fmt::format("--nodes: '{}' is there twice; each node needs an address of its "
-                      "own, another port on the same host",
-                      nodes[i]));
+      return invalid(
+          "--nodes: '{}' is there twice; each node needs an address of its own, another port on "
+          "the same host",
+          nodes[i]);
     }
     list.named.push_back(std::move(node).value());
   }
@@ -114,21 +111,21 @@ Result<std::uint32_t> find_rank(const ClusterConfig& config, const NodeList& lis
   const auto nodes = static_cast<std::uint32_t>(list.hosts.size());
   if (config.rank) {
     if (*config.rank < nodes) return *config.rank;
-    return wrong(fmt::format("--rank: {} is not between 0 and {}, the last of --nodes",
-                             *config.rank, nodes - 1));
+    return invalid("--rank: {} is not between 0 and {}, the last of --nodes", *config.rank,
+                   nodes - 1);
   }
   const auto here = hosts_here(list.hosts, local_addresses());
   if (here.size() == 1) return here[0];
   if (here.empty()) {
-    return wrong(
-        fmt::format("--rank: none of the {} hosts of --nodes is this machine (it has {}); "
-                    "correct --nodes, or say which it is with --rank",
-                    nodes, fmt::join(local_addresses(), ", ")));
+    return invalid(
+        "--rank: none of the {} hosts of --nodes is this machine (it has {}); correct --nodes, or "
+        "say which it is with --rank",
+        nodes, fmt::join(local_addresses(), ", "));
   }
-  return wrong(
-      fmt::format("--rank: the nodes {} of --nodes are all this machine; say with --rank "
-                  "which of them this process is",
-                  fmt::join(here, ", ")));
+  return invalid(
+      "--rank: the nodes {} of --nodes are all this machine; say with --rank which of them this "
+      "process is",
+      fmt::join(here, ", "));
 }
 
 /// A host's own name often stands for 127.0.1.1 in its /etc/hosts, and only there.
@@ -148,8 +145,8 @@ Result<void> set_data_address(const ClusterConfig& config, const OwnAddress& own
                               JoinedCluster& joined) {
   const std::uint32_t port = config.data_port == 0 ? 0 : config.data_port + joined.self.value();
   if (port > 65535) {
-    return wrong(fmt::format("--data-port: {} leaves no port for rank {}; use at most {}",
-                             config.data_port, joined.self.value(), 65536 - joined.nodes));
+    return invalid("--data-port: {} leaves no port for rank {}; use at most {}", config.data_port,
+                   joined.self.value(), 65536 - joined.nodes);
   }
   joined.listen = join_host_port(own.listen, static_cast<std::uint16_t>(port));
   joined.advertise = own.advertise;
@@ -209,7 +206,7 @@ Result<JoinedCluster> join_by_manager(const ClusterConfig& config) {
   joined.nodes = joined.session->size();
   joined.incarnation = incarnation_now();
   if (joined.nodes < 2) {
-    return wrong("the launcher started one process; a job has at least two nodes: mpirun -n 2 …");
+    return invalid("the launcher started one process; a job has at least two nodes: mpirun -n 2 …");
   }
   const bool first = joined.self.value() == 0;
   auto secrets = joined.session->exchange("weft.secret", first ? make_job_secret().secret : "-");
@@ -233,19 +230,19 @@ Result<JoinedCluster> join_by_manager(const ClusterConfig& config) {
 Result<void> check_cluster(const ClusterConfig& config) {
   if (config.nodes.empty()) {
     if (config.rank) {
-      return wrong(
-          "--rank: there is no list of nodes that it could count in; add nodes = "
-          "[\"host0:7000\", …] to the file of --config");
+      return invalid(
+          "--rank: there is no list of nodes that it could count in; add nodes = [\"host0:7000\", "
+          "…] to the file of --config");
     }
     if (ManagerSession::offered()) return {};
-    return wrong(
-        "no cluster: give --config FILE with nodes = [\"host0:7000\", …] in it, or start "
-        "this with mpirun -n N or srun --mpi=pmix");
+    return invalid(
+        "no cluster: give --config FILE with nodes = [\"host0:7000\", …] in it, or start this with "
+        "mpirun -n N or srun --mpi=pmix");
   }
   if (config.secret_file.empty()) {
-    return wrong(
-        "--secret-file is missing: name a file, the same for all nodes, of at least 16 "
-        "bytes; make one with: (umask 077; head -c 32 /dev/urandom | base64 > weft.secret)");
+    return invalid(
+        "--secret-file is missing: name a file, the same for all nodes, of at least 16 bytes; make "
+        "one with: (umask 077; head -c 32 /dev/urandom | base64 > weft.secret)");
   }
   return {};
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/stop_signals.hpp"
@@ -148,10 +149,9 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
       start = now;  // starting up does not count
       flows = job.started();
       if (!flows && now - begun - job.stood_still() > options.start_timeout * 2) {
-        return Error{ErrorCode::timed_out,
-                     fmt::format("the job did not start within {}: see --start-timeout and --log "
-                                 "info",
-                                 to_text(options.start_timeout * 2))};
+        return make_error(ErrorCode::timed_out,
+                          "the job did not start within {}: see --start-timeout and --log info",
+                          to_text(options.start_timeout * 2));
       }
     }
     job.give_up_on_silent_nodes(now, std::max(options.peer_timeout, Duration::seconds(5)));
@@ -159,7 +159,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
                        : !job.any_lives(options.inputs, nodes) ? "compute"
                                                                : nullptr;
     if (lost != nullptr && !job.all_reported()) {
-      return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
+      return make_error(ErrorCode::unavailable, "all {} nodes of the job are lost", lost);
     }
     const bool over = options.duration != Duration{} && now - start >= options.duration;
     if (auto goes_on = ending.look(now, over, flows); !goes_on) return std::move(goes_on).error();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "runtime/stop_signals.hpp"
 
@@ -213,8 +214,7 @@ void LocalJob::play_faults(Instant now) {
       spdlog::info("fault: {}", p.what);
       if (faults_played_.size() < report::series_limit) faults_played_.push_back({now, p.what});
     } else if (!failure_) {
-      failure_ = Error{ErrorCode::invalid_argument,
-                       fmt::format("--fault '{}': {}", p.what, p.result.error().message)};
+      failure_ = invalid("--fault '{}': {}", p.what, p.result.error().message);
     }
   }
 }
@@ -310,7 +310,7 @@ std::vector<NodeReport> LocalJob::finish(Duration patience) {
 
 Result<void> LocalJob::signal(std::uint32_t host, int number) {
   if (!processes_.runs(host)) {
-    return Error{ErrorCode::unavailable, fmt::format("node {} does not run", host)};
+    return make_error(ErrorCode::unavailable, "node {} does not run", host);
   }
   processes_.signal(host, number);
   return {};

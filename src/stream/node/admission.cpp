@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "core/stream/messages.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
@@ -36,10 +37,6 @@ constexpr std::uint64_t threads_of_a_process = 2;
 constexpr std::uint64_t processes_of_a_core = 8;
 /// Files of a directory that are looked at; it is read whole soon anyway.
 constexpr std::size_t most_files = 1'000'000;
-
-Error wrong(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message)};
-}
 
 void add_file(const std::string& path, std::vector<std::string>& files) {
   std::error_code error;
@@ -81,7 +78,7 @@ Result<void> check_file(const std::string& path, const Uri& uri, const StreamOpt
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return {};
   if (S_ISDIR(status.st_mode)) {
-    return wrong(fmt::format("--sink: {}", uri.error("is a directory; name a file in it").message));
+    return invalid("--sink: {}", uri.error("is a directory; name a file in it").message);
   }
   if (S_ISREG(status.st_mode) && !options.replaces_files) return wire::exists_error(path);
   return {};
@@ -94,10 +91,10 @@ Result<void> check_pipe(const StreamOptions& options) {
   if (!uri || uri->scheme() == "pattern" || has_placeholder(uri->path(), 'i')) return {};
   struct stat status {};
   if (::stat(uri->path().c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return {};
-  return wrong(
-      fmt::format("--source {}: is a pipe, and {} input nodes would read it; name a file, or a "
-                  "pipe for each of them with %i",
-                  options.source, options.inputs));
+  return invalid(
+      "--source {}: is a pipe, and {} input nodes would read it; name a file, or a pipe for each "
+      "of them with %i",
+      options.source, options.inputs);
 }
 
 std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
@@ -123,8 +120,7 @@ Result<void> check_files(const StreamOptions& options) {
       if (auto good = wire::refuse_own_input(inputs, path); !good) return good;
       if (auto good = check_file(path, *uri, options); !good) return good;
       if (written.insert(path).second) continue;
-      return wrong(
-          fmt::format("--sink {}: another sink writes '{}' too; name another file", text, path));
+      return invalid("--sink {}: another sink writes '{}' too; name another file", text, path);
     }
   }
   return {};
@@ -181,29 +177,29 @@ Result<void> check_needs(const StreamOptions& o, NodesRun run, const MachineLimi
   const JobNeeds needs = needs_of(o, run);
   const std::string job = fmt::format("--inputs {} --computes {}", o.inputs, o.computes);
   if (needs.bytes > limits.bytes) {
-    return wrong(
-        fmt::format("{}: they and rings of --buffer {} take {}, and this machine has {}; "
-                    "use fewer nodes, a smaller --buffer{}",
-                    job, to_text(o.buffer), to_text(ByteCount(needs.bytes)),
-                    to_text(ByteCount(limits.bytes)), o.one_ring ? "" : " or --one-ring"));
+    return invalid(
+        "{}: they and rings of --buffer {} take {}, and this machine has {}; use fewer nodes, a "
+        "smaller --buffer{}",
+        job, to_text(o.buffer), to_text(ByteCount(needs.bytes)), to_text(ByteCount(limits.bytes)),
+        o.one_ring ? "" : " or --one-ring");
   }
   if (needs.descriptors > limits.descriptors) {
-    return wrong(
-        fmt::format("{}: a process needs {} file descriptors and may have {}; use fewer "
-                    "nodes, or raise ulimit -n",
-                    job, needs.descriptors, limits.descriptors));
+    return invalid(
+        "{}: a process needs {} file descriptors and may have {}; use fewer nodes, or raise ulimit "
+        "-n",
+        job, needs.descriptors, limits.descriptors);
   }
   if (needs.mappings > limits.mappings) {
-    return wrong(
-        fmt::format("{}: their rings take {} memory mappings of a process, and the system "
-                    "grants {} (vm.max_map_count); use fewer nodes or --one-ring",
-                    job, needs.mappings, limits.mappings));
+    return invalid(
+        "{}: their rings take {} memory mappings of a process, and the system grants {} "
+        "(vm.max_map_count); use fewer nodes or --one-ring",
+        job, needs.mappings, limits.mappings);
   }
   if (needs.threads > limits.threads) {
-    return wrong(
-        fmt::format("{}: their {} processes have {} threads, and the system grants {}; use fewer "
-                    "nodes, raise ulimit -u, or simulate them (--fabric sim:SCENARIO.toml)",
-                    job, needs.processes, needs.threads, limits.threads));
+    return invalid(
+        "{}: their {} processes have {} threads, and the system grants {}; use fewer nodes, raise "
+        "ulimit -u, or simulate them (--fabric sim:SCENARIO.toml)",
+        job, needs.processes, needs.threads, limits.threads);
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "core/stream/input_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/node/held_time.hpp"
@@ -131,11 +132,11 @@ class InputNode final : public StreamNode {
   }
 
   Error too_small() const {
-    return {ErrorCode::invalid_argument,
-            fmt::format("--input-buffer: {} bytes do not hold the {} microslices that input {} "
-                        "needs for timeslice {}: raise it",
-                        room_, config_.microslices_per_timeslice + config_.overlap_microslices,
-                        config_.self, machine_.consumed().value())};
+    return invalid(
+        "--input-buffer: {} bytes do not hold the {} microslices that input {} needs for timeslice "
+        "{}: raise it",
+        room_, config_.microslices_per_timeslice + config_.overlap_microslices, config_.self,
+        machine_.consumed().value());
   }
 
   InputConfig config_;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "core/stream/messages.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
@@ -14,48 +13,42 @@
 namespace weft {
 namespace {
 
-Error refuse(std::string message) {
-  return {ErrorCode::invalid_argument, std::move(message)};
-}
-
 /// Counts and sizes that the format of a contribution or the address space cannot hold.
 Result<void> check_sizes(const StreamOptions& o) {
   if (o.microslices_per_timeslice == 0) {
-    return refuse("--microslices-per-timeslice: 0 makes empty timeslices; use 1 or more");
+    return invalid("--microslices-per-timeslice: 0 makes empty timeslices; use 1 or more");
   }
   const std::uint64_t microslices = stream::microslices_per_contribution(o);
   if (microslices > stream::microslice_count_mask) {
-    return refuse(fmt::format(
-        "--microslices-per-timeslice {} with --overlap {}: a contribution "
-        "holds at most {} microslices; use fewer, larger ones",
-        o.microslices_per_timeslice, o.overlap_microslices, stream::microslice_count_mask));
+    return invalid(
+        "--microslices-per-timeslice {} with --overlap {}: a contribution holds at most {} "
+        "microslices; use fewer, larger ones",
+        o.microslices_per_timeslice, o.overlap_microslices, stream::microslice_count_mask);
   }
   if (o.descriptors == 0 || o.descriptors > 1 << 20) {
-    return refuse(fmt::format("--descriptors: {} is not between 1 and 1048576", o.descriptors));
+    return invalid("--descriptors: {} is not between 1 and 1048576", o.descriptors);
   }
   // A slot of the sink's queue lists the components of a timeslice.
   if (o.sink_depth == 0 || o.sink_depth > (1U << 22) / o.inputs) {
-    return refuse(fmt::format("--sink-depth: {} is not between 1 and {}", o.sink_depth,
-                              (1U << 22) / o.inputs));
+    return invalid("--sink-depth: {} is not between 1 and {}", o.sink_depth, (1U << 22) / o.inputs);
   }
   const auto too_much = [](std::string_view option, ByteCount value) {
-    return refuse(fmt::format("{}: {} are not between 1 B and {}; use {}", option, to_text(value),
-                              to_text(largest_ring), value == ByteCount{} ? "more" : "less"));
+    return invalid("{}: {} are not between 1 B and {}; use {}", option, to_text(value),
+                   to_text(largest_ring), value == ByteCount{} ? "more" : "less");
   };
   const std::uint64_t rings = std::max<std::uint64_t>(o.inputs, o.computes + 1);
   if (o.buffer == ByteCount{} || o.buffer > largest_ring) return too_much("--buffer", o.buffer);
   if (o.buffer.value() > largest_ring.value() / rings) {
-    return refuse(
-        fmt::format("--buffer: {} for each of {} pairs of a node are more than {}; use "
-                    "a smaller buffer",
-                    to_text(o.buffer), rings, to_text(largest_ring)));
+    return invalid(
+        "--buffer: {} for each of {} pairs of a node are more than {}; use a smaller buffer",
+        to_text(o.buffer), rings, to_text(largest_ring));
   }
   if (o.input_buffer > largest_ring) return too_much("--input-buffer", o.input_buffer);
   if (stream::microslice_ring_bytes(o) > largest_ring) {
-    return refuse(
-        fmt::format("--descriptors: {} contributions of {} microslices for each of {} "
-                    "compute nodes are more than an input node can keep; use fewer",
-                    o.descriptors, microslices, o.computes));
+    return invalid(
+        "--descriptors: {} contributions of {} microslices for each of {} compute nodes are more "
+        "than an input node can keep; use fewer",
+        o.descriptors, microslices, o.computes);
   }
   return {};
 }
@@ -65,10 +58,10 @@ Result<void> check_sizes(const StreamOptions& o) {
 Result<void> stream::check_nodes(const StreamOptions& o) {
   constexpr std::uint32_t most_nodes = 8192;
   if (o.inputs == 0 || o.inputs > most_nodes) {
-    return refuse(fmt::format("--inputs: {} is not between 1 and {}", o.inputs, most_nodes));
+    return invalid("--inputs: {} is not between 1 and {}", o.inputs, most_nodes);
   }
   if (o.computes == 0 || o.computes > most_nodes) {
-    return refuse(fmt::format("--computes: {} is not between 1 and {}", o.computes, most_nodes));
+    return invalid("--computes: {} is not between 1 and {}", o.computes, most_nodes);
   }
   return {};
 }
@@ -81,17 +74,17 @@ Result<void> check_options(const StreamOptions& o) {
         return sink.starts_with("null:");
       });
   if (o.one_ring && !nobody_looks) {
-    return refuse("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
+    return invalid("--one-ring: contents are lost where all pairs share a ring; use --sink null:");
   }
   const auto too_short = [](std::string_view option, Duration value) {
-    return refuse(fmt::format("{}: {} is too short: use 1ms or more", option, to_text(value)));
+    return invalid("{}: {} is too short: use 1ms or more", option, to_text(value));
   };
   constexpr Duration shortest = Duration::milliseconds(1);
   if (o.stall_timeout < shortest) return too_short("--stall-timeout", o.stall_timeout);
   if (o.start_timeout < shortest) return too_short("--start-timeout", o.start_timeout);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:") &&
       !o.make_source && o.source.find("count=") == std::string::npos) {
-    return refuse("a pattern never ends: say --timeslices N or --duration S");
+    return invalid("a pattern never ends: say --timeslices N or --duration S");
   }
   return stream::check_schedule(o);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/make_error.hpp"
 #include "core/schedule/dfs/dfs.hpp"
 #include "core/schedule/grant.hpp"
 #include "core/schedule/in_order.hpp"
@@ -50,20 +51,17 @@ Result<void> check_schedule(const StreamOptions& options) {
   if (name == "dfs") return schedule::check_dfs_options(dfs_options(options));
   if (name == "best-effort" || name == "offset") return {};
   if (name != "grant") {
-    return Error{ErrorCode::invalid_argument, fmt::format("--schedule: '{}' is none of {}", name,
-                                                          fmt::join(schedule_names(), ", "))};
+    return invalid("--schedule: '{}' is none of {}", name, fmt::join(schedule_names(), ", "));
   }
   const GrantParameters& g = options.grant;
   if (g.min_in_flight == 0 || g.max_in_flight < g.min_in_flight) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--grant-min-in-flight {} must be at least 1 and at most "
-                             "--grant-max-in-flight {}",
-                             g.min_in_flight, g.max_in_flight)};
+    return invalid(
+        "--grant-min-in-flight {} must be at least 1 and at most --grant-max-in-flight {}",
+        g.min_in_flight, g.max_in_flight);
   }
   if (g.late_factor == 0 || g.open_timeslices == 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--grant-{} 0: must be at least 1",
-                             g.late_factor == 0 ? "late-factor" : "open-timeslices")};
+    return invalid("--grant-{} 0: must be at least 1",
+                   g.late_factor == 0 ? "late-factor" : "open-timeslices");
   }
   return {};
 }

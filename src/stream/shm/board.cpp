@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/shm/board.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::shm {
 namespace {
@@ -55,9 +54,8 @@ Result<void> Board::join(MemberId member, std::string_view group_name, GroupPoli
   }
   Group& group = found->second;
   if (group.policy != policy) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("group '{}' has policy {}, not {}: use that, or another group",
-                             group_name, name_of(group.policy), name_of(policy))};
+    return invalid("group '{}' has policy {}, not {}: use that, or another group", group_name,
+                   name_of(group.policy), name_of(policy));
   }
   Member& m = members_[member];
   m.group = &group;

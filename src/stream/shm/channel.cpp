@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/make_error.hpp"
 #include "base/socket_file.hpp"
 #include "base/system_error.hpp"
 
@@ -54,8 +55,7 @@ Descriptor make_socket() {
 }
 
 Error system_error(std::string_view what, const Address& address) {
-  return {ErrorCode::io,
-          fmt::format("shm:{}: {}: {}", display(address), what, std::strerror(errno))};
+  return make_error(ErrorCode::io, "shm:{}: {}: {}", display(address), what, std::strerror(errno));
 }
 
 // A socket file that a killed process left behind: nobody answers there any more.
@@ -79,21 +79,18 @@ Result<void> check_name(std::string_view name) {
   constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1 - 6;  // ".4095" and zero
   if (name.find('/') != std::string_view::npos) {
     if (name.size() <= longest_path && name.back() != '/') return {};
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("shm:{}: a socket path must name a file and have at most {} characters", name,
-                    longest_path)};
+    return invalid("shm:{}: a socket path must name a file and have at most {} characters", name,
+                   longest_path);
   }
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
   });
   if (!name.empty() && name.size() <= max_name && plain) return {};
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("shm:{}: the name must be 1 to {} letters, digits, '.', '_' or '-', or a "
-                  "path; example: shm:monitor",
-                  name, max_name)};
+  return invalid(
+      "shm:{}: the name must be 1 to {} letters, digits, '.', '_' or '-', or a path; example: "
+      "shm:monitor",
+      name, max_name);
 }
 
 Result<Descriptor> listen_at(const Address& address) {
@@ -105,9 +102,9 @@ Result<Descriptor> listen_at(const Address& address) {
     bound = ::bind(socket.get(), a.get(), a.size);
   }
   if (bound != 0 && errno == EADDRINUSE) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("shm:{}: another process uses this name; choose another one",
-                             display(address))};
+    return make_error(ErrorCode::unavailable,
+                      "shm:{}: another process uses this name; choose another one",
+                      display(address));
   }
   if (bound != 0 && address.is_path()) {
     return weft::system_error("create", path_of(address), errno);
@@ -127,17 +124,17 @@ Result<Descriptor> connect_to(const Address& address) {
   const SocketAddress a = to_socket_address(address);
   if (::connect(socket.get(), a.get(), a.size) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN) {
-      return Error{ErrorCode::not_found,
-                   fmt::format("shm:{}: no compute node listens there", display(address))};
+      return make_error(ErrorCode::not_found, "shm:{}: no compute node listens there",
+                        display(address));
     }
     if (errno != EACCES) return system_error("cannot connect", address);
   } else if (belongs_to_us(socket.get())) {
     return socket;
   }
-  return Error{ErrorCode::unauthorised,
-               fmt::format("shm:{}: the compute node belongs to another user; run the consumer as "
-                           "that user",
-                           display(address))};
+  return make_error(
+      ErrorCode::unauthorised,
+      "shm:{}: the compute node belongs to another user; run the consumer as that user",
+      display(address));
 }
 
 Descriptor accept_from(int listener, bool (*admits)(int socket)) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::shm {
 namespace {
@@ -39,25 +40,21 @@ Result<std::shared_ptr<ConsumerState>> ConsumerState::attach(std::string_view na
                                                              const ConsumerOptions& options) {
   if (auto r = check_name(name); !r) return std::move(r).error();
   if (group.empty() || group.size() > max_group_name) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("group '{}': the name of a group has 1 to {} characters", group,
-                             max_group_name)};
+    return invalid("group '{}': the name of a group has 1 to {} characters", group, max_group_name);
   }
   if (options.depth == 0 || options.depth > max_depth) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("depth {}: a consumer is given 1 to {} timeslices at once",
-                             options.depth, max_depth)};
+    return invalid("depth {}: a consumer is given 1 to {} timeslices at once", options.depth,
+                   max_depth);
   }
   if (options.compute && *options.compute >= max_computes) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("compute {}: there are at most {} compute nodes of one name",
-                             *options.compute, max_computes)};
+    return invalid("compute {}: there are at most {} compute nodes of one name", *options.compute,
+                   max_computes);
   }
   std::shared_ptr<ConsumerState> state(new ConsumerState(name, group, options));
   state->epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (state->epoll_.get() < 0) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("shm:{}: cannot wait for timeslices: {}", name, std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "shm:{}: cannot wait for timeslices: {}", name,
+                      std::strerror(errno));
   }
   if (auto r = state->wait_for_first(); !r) return std::move(r).error();
   return state;
@@ -71,11 +68,10 @@ Result<void> ConsumerState::wait_for_first() {
     if (auto r = look_for_computes(now); !r) return r;
     if (!connections_.empty()) return {};
     if (now >= deadline) {
-      return Error{
-          ErrorCode::timed_out,
-          fmt::format("shm:{}: no compute node with this sink runs on this host; start one "
-                      "with --sink shm:{}, or wait longer",
-                      name_, name_)};
+      return make_error(ErrorCode::timed_out,
+                        "shm:{}: no compute node with this sink runs on this host; start one with "
+                        "--sink shm:{}, or wait longer",
+                        name_, name_);
     }
     look_again_ = now + first_look_interval;
     const auto until = std::min(deadline, look_again_);
@@ -112,8 +108,8 @@ Result<bool> ConsumerState::connect_compute(std::uint32_t compute) {
   event.events = EPOLLIN;
   event.data.u64 = compute;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, c->socket.get(), &event) != 0) {
-    return Error{ErrorCode::exhausted, fmt::format("shm:{}: cannot wait for timeslices: {}", name_,
-                                                   std::strerror(errno))};
+    return make_error(ErrorCode::exhausted, "shm:{}: cannot wait for timeslices: {}", name_,
+                      std::strerror(errno));
   }
   connections_.emplace(compute, c);
   counts_.attached = static_cast<std::uint32_t>(connections_.size());
@@ -136,9 +132,9 @@ Result<std::optional<SharedTimeslice>> ConsumerState::next(Duration timeout) {
     if (!timeslice || timeslice->has_value()) return timeslice;
   }
   if (counts_.lost > 0) {
-    return Error{ErrorCode::unavailable,
-                 fmt::format("shm:{}: {} compute nodes went away before the end of their stream",
-                             name_, counts_.lost)};
+    return make_error(ErrorCode::unavailable,
+                      "shm:{}: {} compute nodes went away before the end of their stream", name_,
+                      counts_.lost);
   }
   return std::optional<SharedTimeslice>();
 }
@@ -313,8 +309,7 @@ void ConsumerState::close(Connection& c, bool in_the_end) {
 Error ConsumerState::nonsense(Connection& c, std::string_view what) {
   const std::uint32_t compute = c.compute;
   close(c, false);
-  return {ErrorCode::corrupt, fmt::format("shm:{}: compute node {} sent {}; is it another version?",
-                                          name_, compute, what)};
+  return corrupt("shm:{}: compute node {} sent {}; is it another version?", name_, compute, what);
 }
 
 }  // namespace weft::shm

@@ -15,6 +15,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft::shm {
@@ -52,10 +53,8 @@ Server::Server(ServerOptions options, const SinkPlace& place, MirroredRing table
 Result<std::unique_ptr<Server>> Server::open(ServerOptions options, const SinkPlace& place) {
   if (auto r = check_name(options.name); !r) return std::move(r).error();
   if (place.computes > max_computes) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("shm:{}: {} compute nodes are more than the {} that can share one name",
-                    options.name, place.computes, max_computes)};
+    return invalid("shm:{}: {} compute nodes are more than the {} that can share one name",
+                   options.name, place.computes, max_computes);
   }
   const std::size_t stride = (table_size(place.inputs) + 63) & ~std::size_t{63};
   auto tables = MirroredRing::create(ring_size_for(ByteCount(stride) * options.held), "weft-shm");
@@ -74,9 +73,9 @@ Result<void> Server::start() {
   if (epoll_.get() < 0 || stop_.get() < 0 ||
       !watch(epoll_.get(), EPOLL_CTL_ADD, listener_.get(), listener_tag, EPOLLIN) ||
       !watch(epoll_.get(), EPOLL_CTL_ADD, stop_.get(), stop_tag, EPOLLIN)) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("shm:{}: cannot wait for consumers: {}; raise the limit of open files",
-                             options_.name, std::strerror(errno))};
+    return make_error(ErrorCode::exhausted,
+                      "shm:{}: cannot wait for consumers: {}; raise the limit of open files",
+                      options_.name, std::strerror(errno));
   }
   thread_ = std::thread([this] { serve(); });
   return {};
@@ -425,10 +424,10 @@ Result<void> Server::await_groups(std::unique_lock<std::mutex>& lock) {
   const auto here = [this] { return interrupted_ || !waits_ || board_.complete(); };
   if (changed_.wait_for(lock, std::chrono::nanoseconds(wait.to_nanoseconds()), here)) return {};
   const auto awaited = board_.awaited();
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("shm:{}: after {} group {} still lacks {} of the consumers that groups= "
-                           "names; start them, name fewer, or give them longer with wait=TIME",
-                           options_.name, to_text(options_.wait), awaited->first, awaited->second)};
+  return invalid(
+      "shm:{}: after {} group {} still lacks {} of the consumers that groups= names; start them, "
+      "name fewer, or give them longer with wait=TIME",
+      options_.name, to_text(options_.wait), awaited->first, awaited->second);
 }
 
 Result<void> Server::publish(const TimesliceView& timeslice, HeldTimeslice held) {
@@ -463,9 +462,8 @@ Result<bool> Server::fill(SlotNumber slot, const TimesliceView& timeslice,
                           std::unique_lock<std::mutex>& lock) {
   const std::size_t components = timeslice.components.size();
   if (components > place_.inputs) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("shm:{}: timeslice {} has {} components, but there are {} inputs",
-                             options_.name, timeslice.index.value(), components, place_.inputs)};
+    return invalid("shm:{}: timeslice {} has {} components, but there are {} inputs", options_.name,
+                   timeslice.index.value(), components, place_.inputs);
   }
   const auto table = tables_.at(table_position(slot), table_size(components));
   write_header(table, header_of(timeslice));
@@ -518,16 +516,15 @@ Result<std::uint64_t> Server::take_copy_room(std::size_t size, std::unique_lock<
     copies_ = std::make_unique<CopyRing>(std::move(*ring));
     copies_file_ = shared_file(next_memory_file(), copies_->descriptor());
     if (copies_file_ == no_file) {
-      return Error{
-          ErrorCode::exhausted,
-          fmt::format("shm:{}: no descriptor left; raise the limit of open files", options_.name)};
+      return make_error(ErrorCode::exhausted,
+                        "shm:{}: no descriptor left; raise the limit of open files", options_.name);
     }
   }
   if (size > copies_->capacity().value()) {
-    return Error{ErrorCode::exhausted,
-                 fmt::format("shm:{}: a timeslice of {} is larger than the buffer for copies; give "
-                             "copy={}",
-                             options_.name, to_text(ByteCount(size)), to_text(ByteCount(size)))};
+    return make_error(
+        ErrorCode::exhausted,
+        "shm:{}: a timeslice of {} is larger than the buffer for copies; give copy={}",
+        options_.name, to_text(ByteCount(size)), to_text(ByteCount(size)));
   }
   std::optional<std::uint64_t> position;
   changed_.wait(lock, [&] { return interrupted_ || (position = copies_->take(size)).has_value(); });

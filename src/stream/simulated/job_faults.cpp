@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "sim/faults/network_faults.hpp"
 #include "sim/faults/random_faults.hpp"
 
@@ -61,7 +62,7 @@ class FaultReader {
   static std::uint32_t number_of(std::size_t job) { return static_cast<std::uint32_t>(job); }
 
   static Error refused(const std::string& text, const std::string& why) {
-    return {ErrorCode::invalid_argument, fmt::format("--fault '{}': {}", text, why)};
+    return invalid("--fault '{}': {}", text, why);
   }
 
   std::string names() const {

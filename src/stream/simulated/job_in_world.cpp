@@ -8,6 +8,7 @@
 
 #include "base/check.hpp"
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "runtime/clock.hpp"
 #include "sim/telemetry/network_trace.hpp"
 #include "stream/simulated/parts.hpp"
@@ -161,16 +162,16 @@ Result<void> JobInWorld::look_around() {
                      : !any_lives(options_.inputs, options_.inputs + options_.computes) ? "compute"
                                                                                         : nullptr;
   if (lost != nullptr && !(faults_ && any_will_restart()) && !over()) {
-    return Error{ErrorCode::unavailable, fmt::format("all {} nodes of the job are lost", lost)};
+    return make_error(ErrorCode::unavailable, "all {} nodes of the job are lost", lost);
   }
   const PicoInstant limit = begun_ + to_pico(options_.duration + patience_);
   const Duration to_start = starts_at_ + options_.start_timeout * 2 + patience_;
   if (now() > std::max(limit, PicoInstant() + to_pico(to_start))) {
     for (const std::string& line : describe()) spdlog::info("{}", line);
-    return Error{ErrorCode::timed_out,
-                 fmt::format("the job did not end within {} simulated seconds; --log info says "
-                             "where its nodes are",
-                             (now() - PicoInstant()).to_seconds())};
+    return make_error(
+        ErrorCode::timed_out,
+        "the job did not end within {} simulated seconds; --log info says where its nodes are",
+        (now() - PicoInstant()).to_seconds());
   }
   return {};
 }
@@ -282,8 +283,7 @@ void JobInWorld::play_faults() {
       spdlog::info("fault: {}", p.what);
       played_.push_back({now_ns(), p.what});
     } else {
-      fail(0, {ErrorCode::invalid_argument,
-               fmt::format("--fault '{}': {}", p.what, p.result.error().message)});
+      fail(0, invalid("--fault '{}': {}", p.what, p.result.error().message));
     }
   }
   next_fault();

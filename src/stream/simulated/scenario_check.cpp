@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/simulated/scenario_check.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft::stream {
 namespace {
 
-template <class... Args>
-Error wrong(fmt::format_string<Args...> format, Args&&... args) {
-  return {ErrorCode::invalid_argument, fmt::format(format, std::forward<Args>(args)...)};
-}
-
 Result<void> check_sinks(const sim::Scenario& scenario, const StreamOptions& options) {
   for (const std::string& sink : options.sinks) {
     if (sink.starts_with("shm:")) {
-      return wrong(
+      return invalid(
           "--sink {}: consumers live in real time; simulate with check:, tsa:, file:, "
           "exec: or null:",
           sink);
     }
     if (!sink.starts_with("null:") && scenario.fabric.copied_bytes != ~std::uint64_t{0}) {
-      return wrong(
+      return invalid(
           "--sink {}: it reads contents, of which the scenario copies {} bytes of each "
           "write; leave out copied-bytes in [fabric]",
           sink, scenario.fabric.copied_bytes);
@@ -45,8 +39,8 @@ Result<void> check_times(const StreamOptions& options) {
   for (const auto& [name, time] : times) {
     // Longer than any that can be written: never.
     if (time > longest && time < Duration::max() / 2) {
-      return wrong("{}: {} is too long for a simulation; write ten days or less", name,
-                   to_text(time));
+      return invalid("{}: {} is too long for a simulation; write ten days or less", name,
+                     to_text(time));
     }
   }
   return {};
@@ -57,13 +51,14 @@ Result<void> check_times(const StreamOptions& options) {
 Result<void> check_in_scenario(const sim::Scenario& scenario, const StreamOptions& options,
                                const LocalOptions& local) {
   if (options.link) {
-    return wrong("--link: a simulation has the links of its scenario; set host-link in [network]");
+    return invalid(
+        "--link: a simulation has the links of its scenario; set host-link in [network]");
   }
   if (local.testbed) {
-    return wrong("--testbed: a simulation has a network of its own; leave one of the two out");
+    return invalid("--testbed: a simulation has a network of its own; leave one of the two out");
   }
   if (!local.metrics.empty()) {
-    return wrong("--metrics: a simulation is over before anybody could ask; use --out");
+    return invalid("--metrics: a simulation is over before anybody could ask; use --out");
   }
   if (auto good = check_times(options); !good) return good;
   return check_sinks(scenario, options);

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "stream/sinks/archive_files.hpp"
 #include "stream/sinks/counting.hpp"
@@ -54,11 +55,10 @@ class ArchiveSink final : public Sink {
     const std::string name = names_.name(files_);
     // In a container an earlier process may have had this one's number.
     if (const auto left = names_.find_unfinished(name); left && rotation_.run.empty()) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("cannot write '{}': an earlier process left '{}'; keep what is whole "
-                      "in it with weft archive recover '{}' --out OTHER, or remove it",
-                      name, *left, *left)};
+      return invalid(
+          "cannot write '{}': an earlier process left '{}'; keep what is whole in it with weft "
+          "archive recover '{}' --out OTHER, or remove it",
+          name, *left, *left);
     }
     auto earlier = rotation_.restarted ? names_.set_aside(name) : std::string();
     if (!earlier) return std::move(earlier).error();

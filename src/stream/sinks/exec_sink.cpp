@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/system_error.hpp"
 #include "stream/sinks/counting.hpp"
@@ -200,7 +201,7 @@ Result<std::vector<std::string>> split_command(std::string_view command) {
     }
   }
   if (quote != 0) {
-    return Error{ErrorCode::invalid_argument, fmt::format("the quote {} is not closed", quote)};
+    return invalid("the quote {} is not closed", quote);
   }
   return words;
 }
@@ -208,9 +209,8 @@ Result<std::vector<std::string>> split_command(std::string_view command) {
 Result<std::unique_ptr<Sink>> make_exec_sink(std::string_view command, const SinkPlace& place) {
   auto words = split_command(command);
   if (!words || words->empty() || words->front().empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'exec:{}': {}", command,
-                             words ? "the program is missing" : words.error().message)};
+    return invalid("'exec:{}': {}", command,
+                   words ? "the program is missing" : words.error().message);
   }
   // As posix_spawnp looks for it.
   if (::access(find_program(words->front()).c_str(), X_OK) != 0) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/make_error.hpp"
 #include "wire/archive/component.hpp"
 #include "wire/archive/reader.hpp"
 
@@ -51,9 +52,8 @@ class Recording {
     auto reader = ArchiveReader::open(path);
     if (!reader) return std::move(reader).error();
     if (reader->type() != type_) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' holds {}; open it as {}:", path, to_text(reader->type()),
-                               reader->type() == ArchiveType::timeslices ? "tsa" : "msa")};
+      return invalid("'{}' holds {}; open it as {}:", path, to_text(reader->type()),
+                     reader->type() == ArchiveType::timeslices ? "tsa" : "msa");
     }
     reader_ = std::move(*reader);
     return true;
@@ -143,11 +143,9 @@ class ArchiveFeed final : public MicrosliceFeed {
 
   Result<void> enter(const wire::ArchivedTimeslice& timeslice, const std::string& name) {
     if (place_.input >= timeslice.components.size()) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}': timeslice {} has {} components, one per input; there is none "
-                               "for input {}",
-                               name, std::uint64_t{timeslice.descriptor.index},
-                               timeslice.components.size(), place_.input)};
+      return invalid(
+          "'{}': timeslice {} has {} components, one per input; there is none for input {}", name,
+          std::uint64_t{timeslice.descriptor.index}, timeslice.components.size(), place_.input);
     }
     position_ = padded_ = 0;
     std::uint64_t times_from = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/sources/feed_source.hpp"
 
-#include <fmt/format.h>
-
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 
 namespace weft {
@@ -71,10 +70,10 @@ SourceState FeedSource::wait() const {
 }
 
 Error FeedSource::too_large(std::uint64_t size, std::size_t capacity) const {
-  return {ErrorCode::invalid_argument,
-          fmt::format("--source '{}': microslice {} of {} does not fit the input's buffer, which "
-                      "takes {} at most; use smaller microslices, or raise --input-buffer",
-                      name_, number_, to_text(ByteCount(size)), to_text(ByteCount(capacity)))};
+  return invalid(
+      "--source '{}': microslice {} of {} does not fit the input's buffer, which takes {} at most; "
+      "use smaller microslices, or raise --input-buffer",
+      name_, number_, to_text(ByteCount(size)), to_text(ByteCount(capacity)));
 }
 
 Result<SourceState> FeedSource::produce(Instant now, MicrosliceWriter& out) {

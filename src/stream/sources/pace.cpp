@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/sources/pace.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 
 namespace weft {
@@ -33,8 +32,7 @@ Result<Rate> Rate::parse(std::string_view text) {
     if (number) return Rate{Kind::frequency, *number * factor};
     break;
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' is no rate; write max, native, x2.5 or 100Hz", text)};
+  return invalid("'{}' is no rate; write max, native, x2.5 or 100Hz", text);
 }
 
 Instant Pace::due(Instant now, std::uint64_t index) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/sources/pattern.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft {
 namespace {
@@ -73,7 +72,7 @@ std::size_t first_difference(Words words, std::span<const std::byte> fill) {
 }
 
 Error differs(std::string_view what, std::uint64_t found, std::uint64_t expected) {
-  return {ErrorCode::corrupt, fmt::format("pattern of {} {}, expected {}", what, found, expected)};
+  return corrupt("pattern of {} {}, expected {}", what, found, expected);
 }
 
 }  // namespace
@@ -106,8 +105,7 @@ bool is_pattern(std::span<const std::byte> content) {
 
 Result<void> verify_pattern(const PatternIdentity& expected, std::span<const std::byte> content) {
   if (content.size() < sizeof(PatternHeader) || !is_pattern(content)) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("content of {} bytes does not start as a pattern", content.size())};
+    return corrupt("content of {} bytes does not start as a pattern", content.size());
   }
   PatternHeader header;
   std::memcpy(&header, content.data(), sizeof header);
@@ -127,8 +125,7 @@ Result<void> verify_pattern(const PatternIdentity& expected, std::span<const std
   const auto fill = content.subspan(sizeof header);
   const std::size_t at = first_difference(Words(expected), fill);
   if (at == fill.size()) return {};
-  return Error{ErrorCode::corrupt,
-               fmt::format("pattern differs from byte {} on", at + sizeof header)};
+  return corrupt("pattern differs from byte {} on", at + sizeof header);
 }
 
 }  // namespace weft

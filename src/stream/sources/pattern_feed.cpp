@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/crc32c.hpp"
+#include "base/make_error.hpp"
 #include "base/rng.hpp"
 #include "base/system_error.hpp"
 #include "base/units.hpp"
@@ -124,15 +125,13 @@ Result<std::vector<std::uint64_t>> read_sizes(const std::string& path) {
     const auto size = parse_byte_count(line);
     if (!size || size->value() < smallest || size->value() > largest ||
         sizes.size() == most_file_sizes) {
-      return Error{
-          ErrorCode::invalid_argument,
-          fmt::format("{}:{}: '{}' must be a size from {} bytes to 1 GiB, at most {} lines", path,
-                      number, line.substr(0, 40), smallest, most_file_sizes)};
+      return invalid("{}:{}: '{}' must be a size from {} bytes to 1 GiB, at most {} lines", path,
+                     number, line.substr(0, 40), smallest, most_file_sizes);
     }
     sizes.push_back(size->value());
   }
   if (sizes.empty()) {
-    return Error{ErrorCode::invalid_argument, fmt::format("'{}' holds no sizes", path)};
+    return invalid("'{}' holds no sizes", path);
   }
   return sizes;
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/sources/feeds.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
 
 #include "base/crc32c.hpp"
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "stream/sources/pattern.hpp"
 #include "wire/capture/capture_reader.hpp"
@@ -39,8 +38,7 @@ class Capture {
     wire::CapturedFrame frame;
     const auto more = reader_->next(frame);
     if (!more) {
-      return Error{ErrorCode::corrupt,
-                   fmt::format("'{}': packet {}: {}", path_, packets_, more.error().message)};
+      return corrupt("'{}': packet {}: {}", path_, packets_, more.error().message);
     }
     if (!*more) return false;
     packet.header.time = frame.time_ns;
@@ -131,12 +129,12 @@ class PcapFeed final : public MicrosliceFeed {
       if (!*more) return true;
     }
     if ((packet_.header.time - window_start_) / cut_.time_ns > longest_gap) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}': packet {} comes {} after the one before it, more than a "
-                               "million times cut={}; cut by size or in longer times",
-                               capture_.path(), packet_.number,
-                               to_text(duration_of(packet_.header.time - window_start_)),
-                               to_text(duration_of(cut_.time_ns)))};
+      return invalid(
+          "'{}': packet {} comes {} after the one before it, more than a million times cut={}; cut "
+          "by size or in longer times",
+          capture_.path(), packet_.number,
+          to_text(duration_of(packet_.header.time - window_start_)),
+          to_text(duration_of(cut_.time_ns)));
     }
     return true;
   }
@@ -160,11 +158,9 @@ class PcapFeed final : public MicrosliceFeed {
     if (packet_.number % dealt_to_ != input_ % dealt_to_) return {};
     const std::uint64_t size = sizeof(PacketHeader) + packet_.bytes.size();
     if (content_.size() + size > largest_microslice) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}': more than {} of packets within cut={}; cut in shorter times "
-                               "or by size",
-                               capture_.path(), to_text(ByteCount(largest_microslice)),
-                               to_text(duration_of(cut_.time_ns)))};
+      return invalid("'{}': more than {} of packets within cut={}; cut in shorter times or by size",
+                     capture_.path(), to_text(ByteCount(largest_microslice)),
+                     to_text(duration_of(cut_.time_ns)));
     }
     const auto header = std::as_bytes(std::span(&packet_.header, 1));
     content_.insert(content_.end(), header.begin(), header.end());

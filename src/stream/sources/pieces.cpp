@@ -2,7 +2,6 @@
 #include "stream/sources/pieces.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <filesystem>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft {
@@ -29,8 +29,7 @@ Result<FileList> FileList::open(const std::string& path) {
   if (stat(path.c_str(), &status) != 0) return system_error("read", path, errno);
   if (!S_ISDIR(status.st_mode)) {
     if (!S_ISREG(status.st_mode)) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' is neither a file nor a directory", path)};
+      return invalid("'{}' is neither a file nor a directory", path);
     }
     if (auto added = list.add(path); !added) return std::move(added).error();
     return list;
@@ -102,9 +101,9 @@ Result<void> FileList::read(std::uint64_t offset, std::span<std::byte> into) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return system_error("read", file.path, errno);
     if (n == 0) {
-      return Error{ErrorCode::io, fmt::format("'{}' became shorter while it was read: {} bytes "
-                                              "instead of {}",
-                                              file.path, in_file, file.size)};
+      return make_error(ErrorCode::io,
+                        "'{}' became shorter while it was read: {} bytes instead of {}", file.path,
+                        in_file, file.size);
     }
     offset += static_cast<std::uint64_t>(n);
     into = into.subspan(static_cast<std::size_t>(n));

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/log.hpp"
+#include "base/make_error.hpp"
 #include "stream/swarm/swarm.hpp"
 #include "stream/swarm/swarm_case.hpp"
 
@@ -27,7 +28,7 @@ constexpr std::uint64_t twice_every = 64;
 constexpr char line_break = '\x1e';
 
 Error system_error(std::string_view what) {
-  return {ErrorCode::unavailable, fmt::format("{}: {}", what, std::strerror(errno))};
+  return make_error(ErrorCode::unavailable, "{}: {}", what, std::strerror(errno));
 }
 
 void write_all(int file, std::string_view text) {
@@ -214,9 +215,8 @@ class Swarm {
 Result<SwarmOutcome> run_swarm(const SwarmOptions& options,
                                const std::function<void(const SwarmOutcome&)>& on_progress) {
   if (options.last < options.first) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("seeds {}..{} are none: the last one is before the first",
-                             options.first, options.last)};
+    return invalid("seeds {}..{} are none: the last one is before the first", options.first,
+                   options.last);
   }
   // An impossible network is the user's error, not a failure of every seed.
   if (options.network) {

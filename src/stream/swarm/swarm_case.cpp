@@ -8,6 +8,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "sim/routing/routers.hpp"
 #include "sim/topology/builders.hpp"
@@ -95,9 +96,8 @@ Result<std::uint32_t> draw_place(Rng& rng, const sim::Scenario* like, sim::Scena
   const auto topology = sim::make_topology(scenario.topology);
   if (!topology) return topology.error();
   if (topology->hosts() < 2) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("topology '{}' has {} hosts: a job needs 2", scenario.topology,
-                             topology->hosts())};
+    return invalid("topology '{}' has {} hosts: a job needs 2", scenario.topology,
+                   topology->hosts());
   }
   const auto routers = sim::router_names(*topology);
   if (like == nullptr) scenario.router = std::string(routers[rng.below(routers.size())]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/events/collective_size.hpp"
 
-#include <fmt/format.h>
+#include "base/make_error.hpp"
 
 namespace weft::trace {
 namespace {
@@ -27,8 +27,7 @@ std::uint64_t exclusive_scan_bytes(const CollectiveSizes& s) {
 
 Result<Event> collective_event(Collective operation, const CollectiveSizes& s) {
   if (s.root >= s.members) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("the root is {} of {} members", s.root, s.members)};
+    return corrupt("the root is {} of {} members", s.root, s.members);
   }
   const std::uint32_t others = s.members - 1;
   Event event;
@@ -80,8 +79,7 @@ Result<Event> collective_event(Collective operation, const CollectiveSizes& s) {
       event = event_of(Operation::alltoall, s.sent, true);
       break;
     default:
-      return Error{ErrorCode::corrupt, fmt::format("collective operation {} is none of MPI's",
-                                                   static_cast<unsigned>(operation))};
+      return corrupt("collective operation {} is none of MPI's", static_cast<unsigned>(operation));
   }
   event.root = s.root;
   event.received = s.received;

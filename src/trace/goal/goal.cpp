@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "base/system_error.hpp"
 
@@ -104,7 +105,7 @@ class Parser {
 
   void advance() { now_ = words_.next(); }
   bool fail(std::uint32_t line, std::string_view text) {
-    error_ = Error{ErrorCode::corrupt, fmt::format("{}:{}: {}", trace_.file, line, text)};
+    error_ = corrupt("{}:{}: {}", trace_.file, line, text);
     return false;
   }
   bool expect(std::string_view word, std::string_view where) {
@@ -336,10 +337,10 @@ Result<GoalTrace> read_goal(const std::string& path) try {
   return parse_goal(*text, path);
 } catch (const std::bad_alloc&) {
   // It may be as large as memory allows.
-  return Error{ErrorCode::exhausted,
-               fmt::format("'{}' does not fit in the memory that is left; use a smaller trace, or "
-                           "raise the limit (ulimit -v)",
-                           path)};
+  return make_error(ErrorCode::exhausted,
+                    "'{}' does not fit in the memory that is left; use a smaller trace, or raise "
+                    "the limit (ulimit -v)",
+                    path);
 }
 
 }  // namespace weft::trace

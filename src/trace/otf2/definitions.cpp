@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft::trace {
@@ -114,8 +115,7 @@ Result<std::vector<std::uint32_t>> ranks_of(const Collected::Group& group,
       for (rank = 0; rank < all && definitions.locations[rank] != member;) ++rank;
     }
     if (rank >= all) {
-      return Error{ErrorCode::corrupt,
-                   fmt::format("a communicator has a member {} of {} ranks", member, all)};
+      return corrupt("a communicator has a member {} of {} ranks", member, all);
     }
     ranks.push_back(static_cast<std::uint32_t>(rank));
   }
@@ -172,9 +172,8 @@ Error error_of_file(const std::string& file, const std::string& otherwise) {
   if (!opened.open() && errno != ENOENT) return system_error("open", file, errno);
   const bool is_empty = opened.open() && ::fstat(opened.get(), &status) == 0 && status.st_size == 0;
   if (opened.open() && !is_empty) return {ErrorCode::corrupt, otherwise};
-  return {ErrorCode::corrupt,
-          fmt::format("{}: it is {}; copy the whole archive, or record the program anew", file,
-                      is_empty ? "empty" : "missing")};
+  return corrupt("{}: it is {}; copy the whole archive, or record the program anew", file,
+                 is_empty ? "empty" : "missing");
 }
 
 Result<Otf2Definitions> read_definitions(OTF2_Reader* reader, const std::string& path) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "trace/otf2/definitions.hpp"
 #include "trace/otf2/otf2_trace.hpp"
@@ -186,7 +187,7 @@ class Stream final : public EventStream {
 
  private:
   Error corrupt(const std::string& text) const {
-    return {ErrorCode::corrupt, fmt::format("{}: {}: record the program anew", path_, text)};
+    return make_error(ErrorCode::corrupt, "{}: {}: record the program anew", path_, text);
   }
   /// The same if nothing keeps the file of the rank's events from being read.
   Error unread(std::uint32_t rank, const std::string& text) const {
@@ -244,9 +245,7 @@ Result<std::unique_ptr<EventStream>> open_otf2(const std::string& path, std::siz
   say_errors_once();
   OTF2_Reader* reader = OTF2_Reader_Open(path.c_str());
   if (reader == nullptr) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("{}: no OTF2 archive; name its anchor file, such as out/traces.otf2", path)};
+    return invalid("{}: no OTF2 archive; name its anchor file, such as out/traces.otf2", path);
   }
   auto stream = std::make_unique<Stream>(reader, path);
   if (auto good = stream->open(look_ahead); !good) return std::move(good).error();

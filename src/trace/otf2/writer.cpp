@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/make_error.hpp"
 #include "trace/otf2/definitions.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 
@@ -89,8 +90,8 @@ class Writer final : public Otf2Writer {
   }
   Result<void> state() const {
     if (failed_ == OTF2_SUCCESS) return {};
-    return Error{ErrorCode::io,
-                 fmt::format("{}: cannot write: {}", path_, OTF2_Error_GetDescription(failed_))};
+    return make_error(ErrorCode::io, "{}: cannot write: {}", path_,
+                      OTF2_Error_GetDescription(failed_));
   }
   void put(const Record& r);
   OTF2_StringRef text(OTF2_GlobalDefWriter* to, const std::string& text) {
@@ -236,9 +237,9 @@ Result<std::unique_ptr<Otf2Writer>> create_otf2(const std::string& directory, st
       directory.c_str(), "traces", OTF2_FILEMODE_WRITE, OTF2_CHUNK_SIZE_MIN,
       OTF2_CHUNK_SIZE_DEFINITIONS_DEFAULT, OTF2_SUBSTRATE_POSIX, OTF2_COMPRESSION_NONE);
   if (archive == nullptr) {
-    return Error{ErrorCode::io, fmt::format("{}: cannot make an OTF2 archive there; name a "
-                                            "directory that does not exist",
-                                            directory)};
+    return make_error(ErrorCode::io,
+                      "{}: cannot make an OTF2 archive there; name a directory that does not exist",
+                      directory);
   }
   auto writer = std::make_unique<Writer>(archive, directory + "/traces.otf2", ranks);
   if (auto good = writer->start(); !good) return std::move(good).error();

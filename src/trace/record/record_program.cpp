@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/split.hpp"
@@ -22,10 +23,6 @@ namespace weft::trace {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error refuse(std::string text) {
-  return {ErrorCode::invalid_argument, std::move(text)};
-}
 
 /// A command's words, and variables that its first process gets besides its environment.
 struct Launch {
@@ -119,8 +116,7 @@ Result<void> written(const std::string& recordings) {
 Result<Merged> record_program(const RecordOptions& options) {
   std::error_code error;
   if (fs::exists(options.directory, error)) {
-    return refuse(
-        fmt::format("--out: {} is there already; name another directory", options.directory));
+    return invalid("--out: {} is there already; name another directory", options.directory);
   }
   // Beside the archive, so that they are there when the program is killed.
   const std::string recordings = fs::absolute(options.directory + ".recordings").string();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/record/recording.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 #include "trace/record/recorder.hpp"
 
@@ -16,10 +15,6 @@ namespace weft::trace {
 namespace {
 
 using Kind = Record::Kind;
-
-Error corrupt(std::string text) {
-  return {ErrorCode::corrupt, std::move(text)};
-}
 
 std::string_view text_of(std::uint16_t why) {
   switch (static_cast<Incomplete>(why)) {
@@ -99,8 +94,8 @@ class Merger {
   Result<Recording> open(std::uint32_t rank) const {
     auto recording = Recording::open(recording_path(recordings_, rank), rank);
     if (recording && recording->ranks() != world_size_) {
-      return corrupt(fmt::format("{}: it is of {} ranks, that of rank 0 of {}", recording->path(),
-                                 recording->ranks(), world_size_));
+      return corrupt("{}: it is of {} ranks, that of rank 0 of {}", recording->path(),
+                     recording->ranks(), world_size_);
     }
     return recording;
   }
@@ -117,9 +112,8 @@ class Merger {
       if (record->kind == Kind::clock) {
         facts.clocks.push_back({record->time_ns, static_cast<std::int64_t>(record->more)});
       } else if (record->kind == Kind::incomplete) {
-        return Error{ErrorCode::unavailable,
-                     fmt::format("rank {}: the program cannot be recorded: {}", rank,
-                                 text_of(record->operation))};
+        return make_error(ErrorCode::unavailable, "rank {}: the program cannot be recorded: {}",
+                          rank, text_of(record->operation));
       } else if (record->kind == Kind::communicator) {
         if (auto good = define(*recording, *record, facts); !good) return good;
       }
@@ -128,22 +122,22 @@ class Merger {
 
   Result<void> define(Recording& recording, const Record& head, RankFacts& facts) {
     if (head.peer == 0 || head.peer > world_size_) {
-      return corrupt(fmt::format("{}: a communicator has {} members of {} ranks", recording.path(),
-                                 head.peer, world_size_));
+      return corrupt("{}: a communicator has {} members of {} ranks", recording.path(), head.peer,
+                     world_size_);
     }
     std::vector<std::uint32_t> members;
     while (members.size() < head.peer) {
       const auto record = recording.next();
       if (!record) return record.error();
       if (record->kind != Kind::members) {
-        return corrupt(fmt::format("{}: members of a communicator are missing", recording.path()));
+        return corrupt("{}: members of a communicator are missing", recording.path());
       }
       for (const std::uint64_t two : {record->time_ns, record->bytes, record->more}) {
         for (const std::uint64_t member : {two & 0xffffffffU, two >> 32U}) {
           if (members.size() == head.peer) continue;
           if (member >= world_size_) {
-            return corrupt(fmt::format("{}: a communicator has rank {} of {}", recording.path(),
-                                       member, world_size_));
+            return corrupt("{}: a communicator has rank {} of {}", recording.path(), member,
+                           world_size_);
           }
           members.push_back(static_cast<std::uint32_t>(member));
         }
@@ -155,8 +149,8 @@ class Merger {
     if (is_new) {
       communicators_.push_back(std::move(members));
     } else if (communicators_[known->second] != members) {
-      return corrupt(fmt::format("{}: a communicator has other members than another rank says",
-                                 recording.path()));
+      return corrupt("{}: a communicator has other members than another rank says",
+                     recording.path());
     }
     return {};
   }
@@ -188,8 +182,7 @@ class Merger {
     if (!names_one) return {};
     const auto identity = facts_[rank].identity_of.find(record.communicator);
     if (identity == facts_[rank].identity_of.end()) {
-      return corrupt(
-          fmt::format("{}: communicator {} is not defined", recording.path(), record.communicator));
+      return corrupt("{}: communicator {} is not defined", recording.path(), record.communicator);
     }
     record.communicator = number_of_.at(identity->second);
     return {};
@@ -213,18 +206,17 @@ Result<Recording> Recording::open(const std::string& path, std::uint32_t rank) {
   recording.in_.open(path, std::ios::binary);
   RecordingHead head;
   if (!recording.in_) {
-    return Error{ErrorCode::not_found,
-                 fmt::format("{}: rank {} left no recording: is the program linked with the MPI "
-                             "whose mpirun starts it, and does it call MPI_Init? Programs of weft "
-                             "are started by `weft run` or mpirun, on hosts that share the "
-                             "directory",
-                             path, rank)};
+    return make_error(ErrorCode::not_found,
+                      "{}: rank {} left no recording: is the program linked with the MPI whose "
+                      "mpirun starts it, and does it call MPI_Init? Programs of weft are started "
+                      "by `weft run` or mpirun, on hosts that share the directory",
+                      path, rank);
   }
   recording.in_.read(reinterpret_cast<char*>(&head), sizeof head);
   constexpr std::uint32_t most_ranks = 1U << 20U;
   if (!recording.in_ || head.magic != recording_magic || head.rank != rank || head.ranks <= rank ||
       head.ranks > most_ranks) {
-    return corrupt(fmt::format("{}: it is no recording of rank {}", path, rank));
+    return corrupt("{}: it is no recording of rank {}", path, rank);
   }
   recording.ranks_ = head.ranks;
   return recording;
@@ -237,13 +229,13 @@ Result<Record> Recording::next() {
   ++number_;
   if (!in_) {
     return corrupt(
-        fmt::format("rank {}, event {}: the recording ends there: the program was killed "
-                    "or did not come to its end (MPI_Finalize)",
-                    rank_, number_));
+        "rank {}, event {}: the recording ends there: the program was killed or did not come to "
+        "its end (MPI_Finalize)",
+        rank_, number_);
   }
   if (record.kind < Kind::enter || record.kind > Kind::end || record.operation > calls) {
-    return corrupt(fmt::format("rank {}, event {}: no kind of record is {}", rank_, number_,
-                               static_cast<unsigned>(record.kind)));
+    return corrupt("rank {}, event {}: no kind of record is {}", rank_, number_,
+                   static_cast<unsigned>(record.kind));
   }
   at_end_ = record.kind == Kind::end;
   return record;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/replay/replay.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/make_error.hpp"
 #include "sim/run/world.hpp"
 #include "sim/topology/placement.hpp"
 #include "sim/workload/ranks.hpp"
@@ -13,23 +12,19 @@
 namespace weft::trace {
 namespace {
 
-Error refuse(std::string text) {
-  return Error{ErrorCode::invalid_argument, std::move(text)};
-}
-
 /// Runs until the last rank has ended. Traffic of the scenario may go on.
 Result<void> run_to_end(sim::World& world, const sim::Ranks& ranks, Duration limit) {
   const PicoInstant last = PicoInstant{} + to_pico(limit);
   PicoDuration step = PicoDuration::milliseconds(1);
   PicoInstant until{};
   while (!ranks.ended()) {
-    if (!ranks.error().empty()) return refuse(ranks.error());
+    if (!ranks.error().empty()) return invalid("{}", ranks.error());
     if (world.engine().idle() || until >= last) break;
     until = std::min(last, until + step);
     step = std::min(step * 2, PicoDuration::seconds(1));
     world.run_until(until);
   }
-  if (!ranks.error().empty()) return refuse(ranks.error());
+  if (!ranks.error().empty()) return invalid("{}", ranks.error());
   if (ranks.ended()) return {};
   std::uint32_t waiting = 0;
   std::uint32_t first = ranks.size();
@@ -38,10 +33,10 @@ Result<void> run_to_end(sim::World& world, const sim::Ranks& ranks, Duration lim
     ++waiting;
     first = r;
   }
-  return refuse(
-      fmt::format("{} of {} ranks do not end within {} simulated seconds, the first is "
-                  "rank {}: its messages wait for each other",
-                  waiting, ranks.size(), limit.to_seconds(), first));
+  return invalid(
+      "{} of {} ranks do not end within {} simulated seconds, the first is rank {}: its messages "
+      "wait for each other",
+      waiting, ranks.size(), limit.to_seconds(), first);
 }
 
 }  // namespace
@@ -52,8 +47,8 @@ Result<ReplayOutcome> replay(sim::Feed& feed, const ReplayOptions& options) {
   if (feed.ranks() > (*world)->topology().hosts()) {
     return options.scenario.located(
         "network.topology",
-        refuse(fmt::format("the trace has {} ranks and the network {} hosts: use a larger topology",
-                           feed.ranks(), (*world)->topology().hosts())));
+        invalid("the trace has {} ranks and the network {} hosts: use a larger topology",
+                feed.ranks(), (*world)->topology().hosts()));
   }
   auto hosts = sim::place(options.scenario.placement, (*world)->topology(), feed.ranks());
   if (!hosts) return options.scenario.located("placement", hosts.error());

@@ -2,7 +2,6 @@
 #include "wire/archive/byte_input.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -11,6 +10,7 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft::wire {
@@ -106,8 +106,7 @@ class ZstdInput final : public ByteInput {
       ZSTD_inBuffer in{compressed_.data(), used_end_, used_begin_};
       const std::size_t hint = ZSTD_decompressStream(context_, &out, &in);
       if (ZSTD_isError(hint) != 0) {
-        return Error{ErrorCode::corrupt,
-                     fmt::format("damaged zstd stream: {}", ZSTD_getErrorName(hint))};
+        return corrupt("damaged zstd stream: {}", ZSTD_getErrorName(hint));
       }
       used_begin_ = in.pos;
       in_frame_ = hint != 0;
@@ -134,7 +133,7 @@ Result<std::unique_ptr<ByteInput>> open_file_input(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   // A pipe without a writer waits for one; a signal that somebody watches for ends that.
   if (descriptor < 0 && errno == EINTR) {
-    return Error{ErrorCode::cancelled, fmt::format("{}: interrupted", path)};
+    return make_error(ErrorCode::cancelled, "{}: interrupted", path);
   }
   if (descriptor < 0) return system_error("open", path, errno);
   struct stat status {};

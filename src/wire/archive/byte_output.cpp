@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft::wire {
@@ -142,8 +143,8 @@ Result<void> ZstdOutput::run(std::span<const std::byte> bytes, int directive) {
     ZSTD_outBuffer out{compressed_.data(), compressed_.size(), 0};
     const std::size_t left = ZSTD_compressStream2(context_, &out, &in, mode);
     if (ZSTD_isError(left) != 0) {
-      return Error{ErrorCode::io,
-                   fmt::format("cannot compress '{}': {}", file_.path(), ZSTD_getErrorName(left))};
+      return make_error(ErrorCode::io, "cannot compress '{}': {}", file_.path(),
+                        ZSTD_getErrorName(left));
     }
     if (auto written = file_.write(std::span(compressed_).first(out.pos)); !written) return written;
     if (mode == ZSTD_e_continue ? in.pos == in.size : left == 0) return {};

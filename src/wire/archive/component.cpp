@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/archive/component.hpp"
 
-#include <fmt/format.h>
-
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 
 namespace weft::wire {
 
@@ -11,10 +10,8 @@ Result<ComponentReader> ComponentReader::open(std::span<const std::byte> data,
                                               std::uint64_t num_microslices) {
   constexpr std::uint64_t descriptor_size = sizeof(MicrosliceDescriptor);
   if (num_microslices > data.size() / descriptor_size) {
-    return Error{ErrorCode::corrupt,
-                 fmt::format("{} microslice descriptors of 32 bytes do not fit the component's {} "
-                             "bytes",
-                             num_microslices, data.size())};
+    return corrupt("{} microslice descriptors of 32 bytes do not fit the component's {} bytes",
+                   num_microslices, data.size());
   }
   const ComponentReader reader(data, num_microslices);
   if (num_microslices == 0) return reader;
@@ -25,10 +22,10 @@ Result<ComponentReader> ComponentReader::open(std::span<const std::byte> data,
     // Unsigned wrap-around makes an offset before the first one a huge one, which is refused.
     const std::uint64_t at = d.offset - first;
     if (at > room || d.size > room - at) {
-      return Error{ErrorCode::corrupt,
-                   fmt::format("microslice {} of {} bytes at offset {} reaches beyond the {} bytes "
-                               "of content",
-                               m, std::uint32_t{d.size}, at, room)};
+      return make_error(
+          ErrorCode::corrupt,
+          "microslice {} of {} bytes at offset {} reaches beyond the {} bytes of content", m,
+          std::uint32_t{d.size}, at, room);
     }
   }
   return reader;

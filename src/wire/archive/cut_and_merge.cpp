@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "wire/archive/reader.hpp"
 #include "wire/archive/tools.hpp"
 #include "wire/archive/writer.hpp"
@@ -43,9 +42,8 @@ class Inputs {
       inputs.readers_.push_back(std::move(*reader));
       const ArchiveType type = inputs.readers_[0].type();
       if (inputs.readers_.back().type() == type) continue;
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("'{}' holds {}, '{}' {}; merge archives of one type", paths[0],
-                               to_text(type), path, to_text(inputs.readers_.back().type()))};
+      return invalid("'{}' holds {}, '{}' {}; merge archives of one type", paths[0], to_text(type),
+                     path, to_text(inputs.readers_.back().type()));
     }
     return inputs;
   }
@@ -162,9 +160,8 @@ Result<std::uint64_t> cut_archive(const std::string& in, const ArchiveTarget& ou
     const auto more = reader.skip();
     if (!more) return more.error();
     if (!*more) {
-      return Error{ErrorCode::invalid_argument,
-                   fmt::format("--from {}: '{}' has {} items, counted from 0; name one of them",
-                               from, in, reader.items())};
+      return invalid("--from {}: '{}' has {} items, counted from 0; name one of them", from, in,
+                     reader.items());
     }
     if (auto told = inputs->tell(progress); !told) return std::move(told).error();
   }
@@ -227,9 +224,7 @@ Result<MergeResult> merge_components(std::span<const std::string> paths, const A
   auto inputs = Inputs::open(paths, out);
   if (!inputs) return std::move(inputs).error();
   if (inputs->type() != ArchiveType::microslices) {
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("'{}' holds timeslices; components are made of microslice archives", paths[0])};
+    return invalid("'{}' holds timeslices; components are made of microslice archives", paths[0]);
   }
   auto writer = create(out, ArchiveType::timeslices, compression);
   if (!writer) return std::move(writer).error();

@@ -2,7 +2,6 @@
 #include "wire/archive/existing.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,15 +9,14 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
 namespace weft::wire {
 
 Error exists_error(const std::string& path) {
-  return {ErrorCode::invalid_argument,
-          fmt::format("cannot write '{}': it exists already; name another file, or replace it with "
-                      "--force",
-                      path)};
+  return invalid(
+      "cannot write '{}': it exists already; name another file, or replace it with --force", path);
 }
 
 Result<void> refuse_existing(const std::string& path, Existing existing) {
@@ -37,9 +35,7 @@ Result<void> refuse_own_input(std::span<const std::string> inputs, const std::st
     struct stat read {};
     if (::stat(input.c_str(), &read) != 0) continue;
     if (read.st_dev != target.st_dev || read.st_ino != target.st_ino) continue;
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("cannot write '{}': it is the input '{}'; name another file", out, input)};
+    return invalid("cannot write '{}': it is the input '{}'; name another file", out, input);
   }
   return {};
 }
@@ -61,9 +57,7 @@ Result<int> open_special(const std::string& path, Duration patience) {
     const timespec pause{.tv_sec = 0, .tv_nsec = between.ticks()};
     ::nanosleep(&pause, nullptr);
   }
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("cannot write '{}': nobody reads this pipe; start its reader first", path)};
+  return invalid("cannot write '{}': nobody reads this pipe; start its reader first", path);
 }
 
 int rename_file(const std::string& from, const std::string& to, Existing existing) {

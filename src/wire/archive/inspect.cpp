@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/crc32c.hpp"
+#include "base/make_error.hpp"
 #include "wire/archive/component.hpp"
 #include "wire/archive/reader.hpp"
 #include "wire/archive/tools.hpp"
@@ -108,7 +109,7 @@ Result<ArchiveContents> inspect_archive(const std::string& path, bool check_crc,
       inspector.look_at(reader->timeslice());
     }
     if (progress && !progress({reader->items(), reader->position(), total})) {
-      return Error{ErrorCode::cancelled, fmt::format("{}: interrupted", path)};
+      return make_error(ErrorCode::cancelled, "{}: interrupted", path);
     }
   }
   contents.format = reader->format();

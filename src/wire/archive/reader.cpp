@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "wire/archive/component.hpp"
 
 namespace weft::wire {
@@ -36,8 +37,7 @@ Result<ArchiveReader> ArchiveReader::from(std::unique_ptr<ByteInput> input, std:
 /// An archive that ends early is damaged; a file that begins otherwise is a wrong input.
 Result<void> ArchiveReader::read_signature() {
   if (decoder_.at_end() && !decoder_.failed()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("{}: is empty; name a .tsa or .msa file", decoder_.name())};
+    return invalid("{}: is empty; name a .tsa or .msa file", decoder_.name());
   }
   constexpr std::size_t length_bytes = sizeof(std::uint64_t);
   for (std::size_t i = 0; i < length_bytes + layout::signature.size(); ++i) {
@@ -47,9 +47,7 @@ Result<void> ArchiveReader::read_signature() {
     const auto byte = decoder_.get<std::uint8_t>("the signature");
     if (decoder_.failed()) return decoder_.error();
     if (byte == expected) continue;
-    return Error{
-        ErrorCode::invalid_argument,
-        fmt::format("{}: not a FLESnet archive; name a .tsa or .msa file", decoder_.name())};
+    return invalid("{}: not a FLESnet archive; name a .tsa or .msa file", decoder_.name());
   }
   return {};
 }

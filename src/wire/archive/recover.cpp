@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "wire/archive/byte_output.hpp"
 #include "wire/archive/reader.hpp"
@@ -86,13 +87,12 @@ Error nothing_to_keep(const std::string& unfinished) {
   const auto part = find_whole_part(unfinished);
   const std::size_t readable = part ? part->ends.size() : 0;
   if (readable == 0) {
-    return {ErrorCode::corrupt,
-            fmt::format("'{}' has no whole item; nothing of it can be kept", unfinished)};
+    return corrupt("'{}' has no whole item; nothing of it can be kept", unfinished);
   }
-  return {ErrorCode::corrupt,
-          fmt::format("'{}' has no whole item that its writer flushed; weft archive cut --count {} "
-                      "copies those that can be read",
-                      unfinished, readable)};
+  return corrupt(
+      "'{}' has no whole item that its writer flushed; weft archive cut --count {} "
+      "copies those that can be read",
+      unfinished, readable);
 }
 
 /// Whether recovery keeps anything: a zstd stream ends with an item that its writer flushed.
@@ -170,14 +170,13 @@ Result<std::string> unfinished_by_name(const std::string& name) {
   if (!found) return found.error();
   if (found->size() == 1) return found->front();
   if (found->empty()) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is no unfinished file, NAME.part-PID, and none is beside it; "
-                             "weft archive check tells what is wrong with another one",
-                             name)};
+    return invalid(
+        "'{}' is no unfinished file, NAME.part-PID, and none is beside it; weft archive check "
+        "tells what is wrong with another one",
+        name);
   }
-  return Error{ErrorCode::invalid_argument,
-               fmt::format("'{}' has several unfinished files: name one of {}", name,
-                           fmt::join(*found, ", "))};
+  return invalid("'{}' has several unfinished files: name one of {}", name,
+                 fmt::join(*found, ", "));
 }
 
 /// Whether there is anything to recover. Opening a pipe would wait for its writer.
@@ -185,16 +184,14 @@ Result<void> check_unfinished(const std::string& unfinished) {
   std::error_code error;
   const auto status = std::filesystem::status(unfinished, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is no regular file; name an unfinished archive", unfinished)};
+    return invalid("'{}' is no regular file; name an unfinished archive", unfinished);
   }
   if (is_being_written(unfinished)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("cannot recover '{}': a process is still writing it; wait for its end",
-                             unfinished)};
+    return invalid("cannot recover '{}': a process is still writing it; wait for its end",
+                   unfinished);
   }
   if (std::filesystem::is_empty(unfinished, error) && !error) {
-    return Error{ErrorCode::corrupt, fmt::format("'{}' is empty; remove it", unfinished)};
+    return corrupt("'{}' is empty; remove it", unfinished);
   }
   return {};
 }
@@ -265,10 +262,10 @@ Result<RecoveredArchive> recover_archive(const std::string& name, const std::str
   RecoveredArchive archive{.path = name_of_unfinished(unfinished)};
   if (!out.empty()) archive.path = out;
   if (is_elsewhere(archive.path, unfinished)) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("--out '{}' is on another file system than '{}'; choose a name beside "
-                             "it, and move that archive",
-                             archive.path, unfinished)};
+    return invalid(
+        "--out '{}' is on another file system than '{}'; choose a name beside it, and move that "
+        "archive",
+        archive.path, unfinished);
   }
   if (auto taken = takes_a_file(archive.path); !taken) return std::move(taken).error();
   if (auto free = refuse_existing(archive.path, existing); !free) return std::move(free).error();

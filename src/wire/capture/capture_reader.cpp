@@ -5,13 +5,12 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 
+#include "base/make_error.hpp"
 #include "base/system_error.hpp"
 #include "wire/capture/big_endian.hpp"
 
@@ -32,9 +31,6 @@ constexpr std::uint32_t packet_block = 2;
 constexpr std::uint32_t simple_block = 3;
 constexpr std::uint32_t enhanced_block = 6;
 
-Error corrupt(std::string what) {
-  return {ErrorCode::corrupt, std::move(what)};
-}
 Error truncated() {
   return corrupt("truncated: the file ends within it");
 }
@@ -200,10 +196,7 @@ Result<void> CaptureReader::recognise(const std::string& name) {
   const bool readable = fill(4);
   if (!readable && failure_ != 0) return system_error("read", name, failure_);
   if (end_ == 0) {
-    return Error{ErrorCode::invalid_argument,
-                 fmt::format("'{}' is empty: the capture has not been written, or not to the disk "
-                             "yet",
-                             name)};
+    return invalid("'{}' is empty: the capture has not been written, or not to the disk yet", name);
   }
   const std::uint32_t magic = readable ? little(Bytes(buffer_), 0) : 0;
   if (magic == section_block) {
@@ -222,18 +215,17 @@ Result<void> CaptureReader::recognise(const std::string& name) {
   }
   fill(16);
   if (const char* const is = foreign_format(Bytes(buffer_).first(end_))) {
-    return Error{ErrorCode::invalid_argument, fmt::format("'{}' is {}", name, is)};
+    return invalid("'{}' is {}", name, is);
   }
   if (looks_like_erf()) {
     format_ = Format::erf;
     link_ = static_cast<std::uint32_t>(LinkType::erf);
     return {};
   }
-  return Error{
-      ErrorCode::invalid_argument,
-      fmt::format("'{}' is no packet capture: it begins neither as pcap, nor as pcapng, nor "
-                  "as ERF does; name a file that tcpdump, Wireshark or ibdump wrote",
-                  name)};
+  return invalid(
+      "'{}' is no packet capture: it begins neither as pcap, nor as pcapng, nor as ERF does; name "
+      "a file that tcpdump, Wireshark or ibdump wrote",
+      name);
 }
 
 /// ERF has no magic number: its first records must make sense, and one alone must hold what we
@@ -261,8 +253,7 @@ Result<bool> CaptureReader::next(CapturedFrame& frame) {
                                                  : next_erf(frame);
   if (!got || !*got) {
     if (is_stopped()) return false;  // what looks truncated goes on
-    if (failure_ != 0)
-      return Error{ErrorCode::io, fmt::format("cannot read: {}", std::strerror(failure_))};
+    if (failure_ != 0) return make_error(ErrorCode::io, "cannot read: {}", std::strerror(failure_));
     return got;
   }
   if (frame.link == LinkType::erf) {
@@ -281,7 +272,7 @@ Result<bool> CaptureReader::next_pcap(CapturedFrame& frame) {
   frame.time_ns = u32(head, 0) * ns_per_s + u32(head, 4) * tick_ns_;
   const std::uint32_t kept = u32(head, 8);
   frame.original = u32(head, 12);
-  if (kept > longest_packet) return corrupt(fmt::format("{} bytes long, more than a packet", kept));
+  if (kept > longest_packet) return corrupt("{} bytes long, more than a packet", kept);
   if (!fill(kept)) return truncated();
   frame.bytes = take(kept);
   frame.link = static_cast<LinkType>(link_);
@@ -310,14 +301,14 @@ Result<bool> CaptureReader::next_pcapng(CapturedFrame& frame) {
     }
     const Bytes head = take(8);
     const std::uint32_t type = u32(head, 0), length = u32(head, 4);
-    if (length < 12 || length % 4 != 0) return corrupt(fmt::format("a block of {} bytes", length));
+    if (length < 12 || length % 4 != 0) return corrupt("a block of {} bytes", length);
     const bool known = type == interface_block || type == packet_block || type == simple_block ||
                        type == enhanced_block;
     if (!known) {
       if (auto good = skip(length - 8); !good) return std::move(good).error();
       continue;
     }
-    if (length > longest_packet) return corrupt(fmt::format("a block of {} bytes", length));
+    if (length > longest_packet) return corrupt("a block of {} bytes", length);
     if (!fill(length - 8)) return truncated();
     const Bytes body = take(length - 8).first(length - 12);
     if (type == interface_block) {
@@ -367,7 +358,7 @@ Result<bool> CaptureReader::read_block(std::uint32_t type, Bytes body, CapturedF
     frame.original = u32(body, 16);
   }
   if (interface >= interfaces_.size()) {
-    return corrupt(fmt::format("of interface {}, which the file does not describe", interface));
+    return corrupt("of interface {}, which the file does not describe", interface);
   }
   const Interface& from = interfaces_[interface];
   if (!simple) {
@@ -391,7 +382,7 @@ Result<bool> CaptureReader::next_erf(CapturedFrame& frame) {
     return truncated();
   }
   const std::size_t length = get_u16(Bytes(buffer_), at_ + 10);
-  if (length < 16) return corrupt(fmt::format("a record of {} bytes", length));
+  if (length < 16) return corrupt("a record of {} bytes", length);
   if (!fill(length)) return truncated();
   frame.bytes = take(length);
   frame.original = static_cast<std::uint32_t>(length);
