@@ -93,12 +93,7 @@ TEST_F(granting_node, lets_everybody_send_the_first_round_without_a_grant) {
 }
 
 TEST_F(granting_node, walks_over_the_inputs_downwards_beginning_with_its_own_number) {
-  start(4, 2,
-        {.min_in_flight = 1,
-         .first_in_flight = 1,
-         .first_window = 0,
-         .first_of_inputs = 0,
-         .max_in_flight = 1});
+  start(4, 2, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(4);
   for (const std::uint32_t input : {2u, 1u, 0u, 3u}) {
     EXPECT_EQ(grants(), (std::vector<Granted>{{input, 106}}));
@@ -232,12 +227,7 @@ TEST_F(granting_node, grants_no_more_than_the_rings_of_the_pairs_hold) {
 }
 
 TEST_F(granting_node, asks_nobody_who_left_or_whose_stream_has_ended) {
-  start(3, 0,
-        {.min_in_flight = 1,
-         .first_in_flight = 1,
-         .first_window = 0,
-         .first_of_inputs = 0,
-         .max_in_flight = 1});
+  start(3, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(3);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}}));
   arrive(0, 104);
@@ -318,12 +308,7 @@ TEST_F(granting_node, a_straggler_is_asked_for_nothing_more_while_the_others_go_
 }
 
 TEST_F(granting_node, what_turns_late_frees_its_place) {
-  start(4, 0,
-        {.min_in_flight = 1,
-         .first_in_flight = 1,
-         .first_window = 0,
-         .first_of_inputs = 0,
-         .max_in_flight = 1});
+  start(4, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .max_in_flight = 1});
   first_round(4);
   (void)grants();
   for (std::uint64_t t = 104; t < 128; t += 4) {
