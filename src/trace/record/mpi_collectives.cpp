@@ -11,20 +11,28 @@ using weft::trace::Record;
 
 namespace {
 
-/// Bytes of all members' blocks.
-std::uint64_t sum(const int* counts, MPI_Datatype type, MPI_Comm c) {
+std::uint64_t size_of(MPI_Comm c) {
   int members = 0;
   MPI_Comm_size(c, &members);
-  std::uint64_t all = 0;
-  for (int i = 0; i < members; ++i) all += MpiSession::bytes_of(counts[i], type);
-  return all;
+  return static_cast<std::uint64_t>(members);
 }
 
-std::uint64_t sum(const int* counts, const MPI_Datatype* types, MPI_Comm c) {
-  int members = 0;
-  MPI_Comm_size(c, &members);
+/// The datatype of a member's block: the same for all, or one for each.
+MPI_Datatype type_of(MPI_Datatype type, std::uint64_t) {
+  return type;
+}
+MPI_Datatype type_of(const MPI_Datatype* types, std::uint64_t member) {
+  return types[member];
+}
+
+/// Bytes of all members' blocks.
+template <class Types>
+std::uint64_t sum(const int* counts, Types types, MPI_Comm c) {
+  const std::uint64_t members = size_of(c);
   std::uint64_t all = 0;
-  for (int i = 0; i < members; ++i) all += MpiSession::bytes_of(counts[i], types[i]);
+  for (std::uint64_t i = 0; i < members; ++i) {
+    all += MpiSession::bytes_of(counts[i], type_of(types, i));
+  }
   return all;
 }
 
@@ -115,86 +123,52 @@ WEFT_COLLECTIVE(MPI_Alltoall, MPI_Ialltoall, alltoall, -1, MpiSession::bytes_of(
                  MPI_Datatype their_type, MPI_Comm c),
                 (from, count, type, to, room, their_type, c))
 
-WEFT_CALL(MPI_Gatherv, (const void* from, int count, MPI_Datatype type, void* to, const int* counts,
-                        const int* offsets, MPI_Datatype their_type, int root, MPI_Comm c)) {
-  WEFT_REAL(MPI_Gatherv);
-  CallScope scope(Call::MPI_Gatherv);
-  const int code = real(from, count, type, to, counts, offsets, their_type, root, c);
-  if (!scope) return code;
-  const bool is_root = own_rank(c) == root;
-  const std::uint64_t sent = from == MPI_IN_PLACE ? MpiSession::bytes_of(counts[root], their_type)
-                                                  : MpiSession::bytes_of(count, type);
-  add_totals(scope, Collective::gatherv, c, root, sent, is_root ? sum(counts, their_type, c) : 0);
-  return code;
-}
-
-WEFT_CALL(MPI_Scatterv, (const void* from, const int* counts, const int* offsets, MPI_Datatype type,
-                         void* to, int room, MPI_Datatype their_type, int root, MPI_Comm c)) {
-  WEFT_REAL(MPI_Scatterv);
-  CallScope scope(Call::MPI_Scatterv);
-  const int code = real(from, counts, offsets, type, to, room, their_type, root, c);
-  if (!scope) return code;
-  const bool is_root = own_rank(c) == root;
-  add_totals(scope, Collective::scatterv, c, root, is_root ? sum(counts, type, c) : 0,
-             to == MPI_IN_PLACE ? MpiSession::bytes_of(counts[root], type)
-                                : MpiSession::bytes_of(room, their_type));
-  return code;
-}
-
-WEFT_CALL(MPI_Allgatherv,
-          (const void* from, int count, MPI_Datatype type, void* to, const int* counts,
-           const int* offsets, MPI_Datatype their_type, MPI_Comm c)) {
-  WEFT_REAL(MPI_Allgatherv);
-  CallScope scope(Call::MPI_Allgatherv);
-  const int code = real(from, count, type, to, counts, offsets, their_type, c);
-  if (!scope) return code;
-  int members = 0;
-  MPI_Comm_size(c, &members);
-  const std::uint64_t own = MpiSession::bytes_of(counts[own_rank(c)], their_type);
-  add_totals(scope, Collective::allgatherv, c, -1, own * static_cast<std::uint64_t>(members),
-             sum(counts, their_type, c));
-  return code;
-}
-
-WEFT_CALL(MPI_Alltoallv,
-          (const void* from, const int* counts, const int* offsets, MPI_Datatype type, void* to,
-           const int* rooms, const int* places, MPI_Datatype their_type, MPI_Comm c)) {
-  WEFT_REAL(MPI_Alltoallv);
-  CallScope scope(Call::MPI_Alltoallv);
-  const int code = real(from, counts, offsets, type, to, rooms, places, their_type, c);
-  if (!scope) return code;
-  const std::uint64_t received = sum(rooms, their_type, c);
-  add_totals(scope, Collective::alltoallv, c, -1,
-             from == MPI_IN_PLACE ? received : sum(counts, type, c), received);
-  return code;
-}
-
-WEFT_CALL(MPI_Alltoallw, (const void* from, const int* counts, const int* offsets,
-                          const MPI_Datatype* types, void* to, const int* rooms, const int* places,
-                          const MPI_Datatype* their_types, MPI_Comm c)) {
-  WEFT_REAL(MPI_Alltoallw);
-  CallScope scope(Call::MPI_Alltoallw);
-  const int code = real(from, counts, offsets, types, to, rooms, places, their_types, c);
-  if (!scope) return code;
-  const std::uint64_t received = sum(rooms, their_types, c);
-  add_totals(scope, Collective::alltoallw, c, -1,
-             from == MPI_IN_PLACE ? received : sum(counts, types, c), received);
-  return code;
-}
-
-WEFT_CALL(MPI_Reduce_scatter, (const void* from, void* to, const int* counts, MPI_Datatype type,
-                               MPI_Op op, MPI_Comm c)) {
-  WEFT_REAL(MPI_Reduce_scatter);
-  CallScope scope(Call::MPI_Reduce_scatter);
-  const int code = real(from, to, counts, type, op, c);
-  if (!scope) return code;
-  const std::uint64_t all = sum(counts, type, c);
-  int members = 0;
-  MPI_Comm_size(c, &members);
-  add_totals(scope, Collective::reduce_scatter, c, -1, all,
-             MpiSession::bytes_of(counts[own_rank(c)], type) * static_cast<std::uint64_t>(members));
-  return code;
-}
+/// A call whose members send and receive different amounts: `sent` and `received` are bytes in all.
+#define WEFT_TOTALS(name, operation, root, sent, received, parameters, arguments) \
+  WEFT_CALL(name, (WEFT_LIST parameters)) {                                       \
+    WEFT_REAL(name);                                                              \
+    CallScope scope(Call::name);                                                  \
+    const int code = real(WEFT_LIST arguments);                                   \
+    if (scope) add_totals(scope, Collective::operation, c, root, sent, received); \
+    return code;                                                                  \
+  }
+WEFT_TOTALS(MPI_Gatherv, gatherv, root,
+            from == MPI_IN_PLACE ? MpiSession::bytes_of(counts[root], their_type)
+                                 : MpiSession::bytes_of(count, type),
+            own_rank(c) == root ? sum(counts, their_type, c) : 0,
+            (const void* from, int count, MPI_Datatype type, void* to, const int* counts,
+             const int* offsets, MPI_Datatype their_type, int root, MPI_Comm c),
+            (from, count, type, to, counts, offsets, their_type, root, c))
+WEFT_TOTALS(MPI_Scatterv, scatterv, root, own_rank(c) == root ? sum(counts, type, c) : 0,
+            to == MPI_IN_PLACE ? MpiSession::bytes_of(counts[root], type)
+                               : MpiSession::bytes_of(room, their_type),
+            (const void* from, const int* counts, const int* offsets, MPI_Datatype type, void* to,
+             int room, MPI_Datatype their_type, int root, MPI_Comm c),
+            (from, counts, offsets, type, to, room, their_type, root, c))
+WEFT_TOTALS(MPI_Allgatherv, allgatherv, -1,
+            MpiSession::bytes_of(counts[own_rank(c)], their_type) * size_of(c),
+            sum(counts, their_type, c),
+            (const void* from, int count, MPI_Datatype type, void* to, const int* counts,
+             const int* offsets, MPI_Datatype their_type, MPI_Comm c),
+            (from, count, type, to, counts, offsets, their_type, c))
+WEFT_TOTALS(MPI_Alltoallv, alltoallv, -1,
+            from == MPI_IN_PLACE ? sum(rooms, their_type, c) : sum(counts, type, c),
+            sum(rooms, their_type, c),
+            (const void* from, const int* counts, const int* offsets, MPI_Datatype type, void* to,
+             const int* rooms, const int* places, MPI_Datatype their_type, MPI_Comm c),
+            (from, counts, offsets, type, to, rooms, places, their_type, c))
+WEFT_TOTALS(MPI_Alltoallw, alltoallw, -1,
+            from == MPI_IN_PLACE ? sum(rooms, their_types, c) : sum(counts, types, c),
+            sum(rooms, their_types, c),
+            (const void* from, const int* counts, const int* offsets, const MPI_Datatype* types,
+             void* to, const int* rooms, const int* places, const MPI_Datatype* their_types,
+             MPI_Comm c),
+            (from, counts, offsets, types, to, rooms, places, their_types, c))
+WEFT_TOTALS(MPI_Reduce_scatter, reduce_scatter, -1, sum(counts, type, c),
+            MpiSession::bytes_of(counts[own_rank(c)], type) * size_of(c),
+            (const void* from, void* to, const int* counts, MPI_Datatype type, MPI_Op op,
+             MPI_Comm c),
+            (from, to, counts, type, op, c))
 
 /// A call that makes a communicator, which is `*made`.
 #define WEFT_COMMUNICATOR(name, parameters, arguments)      \
@@ -227,23 +201,23 @@ WEFT_COMMUNICATOR(MPI_Graph_create,
                    MPI_Comm* made),
                   (c, nodes, index, edges, reorders, made))
 
-/// A call that makes a communicator between two groups, whose messages are not recorded.
-#define WEFT_BETWEEN_GROUPS(name, parameters, arguments)                                        \
-  WEFT_CALL(name, (WEFT_LIST parameters)) {                                                     \
-    WEFT_REAL(name);                                                                            \
-    if (MpiSession::get().is_recording()) MpiSession::get().report(Incomplete::between_groups); \
-    return real(WEFT_LIST arguments);                                                           \
+/// A call whose messages are not recorded: the recording says why it is incomplete.
+#define WEFT_UNRECORDED(name, why, parameters, arguments)                            \
+  WEFT_CALL(name, (WEFT_LIST parameters)) {                                          \
+    WEFT_REAL(name);                                                                 \
+    if (MpiSession::get().is_recording()) MpiSession::get().report(Incomplete::why); \
+    return real(WEFT_LIST arguments);                                                \
   }
-WEFT_BETWEEN_GROUPS(MPI_Comm_spawn,
-                    (const char* command, char** words, int processes, MPI_Info info, int root,
-                     MPI_Comm c, MPI_Comm* made, int* codes),
-                    (command, words, processes, info, root, c, made, codes))
-WEFT_BETWEEN_GROUPS(MPI_Comm_accept,
-                    (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made),
-                    (port, info, root, c, made))
-WEFT_BETWEEN_GROUPS(MPI_Comm_connect,
-                    (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made),
-                    (port, info, root, c, made))
+WEFT_UNRECORDED(MPI_Comm_spawn, between_groups,
+                (const char* command, char** words, int processes, MPI_Info info, int root,
+                 MPI_Comm c, MPI_Comm* made, int* codes),
+                (command, words, processes, info, root, c, made, codes))
+WEFT_UNRECORDED(MPI_Comm_accept, between_groups,
+                (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made),
+                (port, info, root, c, made))
+WEFT_UNRECORDED(MPI_Comm_connect, between_groups,
+                (const char* port, MPI_Info info, int root, MPI_Comm c, MPI_Comm* made),
+                (port, info, root, c, made))
 
 WEFT_CALL(MPI_Comm_free, (MPI_Comm * c)) {
   WEFT_REAL(MPI_Comm_free);
@@ -252,16 +226,9 @@ WEFT_CALL(MPI_Comm_free, (MPI_Comm * c)) {
   return real(c);
 }
 
-WEFT_CALL(MPI_Win_create,
-          (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, MPI_Win* window)) {
-  WEFT_REAL(MPI_Win_create);
-  if (MpiSession::get().is_recording()) MpiSession::get().report(Incomplete::one_sided);
-  return real(base, size, unit, info, c, window);
-}
-
-WEFT_CALL(MPI_Win_allocate,
-          (MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, void* base, MPI_Win* window)) {
-  WEFT_REAL(MPI_Win_allocate);
-  if (MpiSession::get().is_recording()) MpiSession::get().report(Incomplete::one_sided);
-  return real(size, unit, info, c, base, window);
-}
+WEFT_UNRECORDED(MPI_Win_create, one_sided,
+                (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, MPI_Win* window),
+                (base, size, unit, info, c, window))
+WEFT_UNRECORDED(MPI_Win_allocate, one_sided,
+                (MPI_Aint size, int unit, MPI_Info info, MPI_Comm c, void* base, MPI_Win* window),
+                (size, unit, info, c, base, window))

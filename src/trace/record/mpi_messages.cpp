@@ -191,17 +191,20 @@ WEFT_CALL(MPI_Waitany, (int count, MPI_Request* requests, int* index, MPI_Status
   return code;
 }
 
-WEFT_CALL(MPI_Waitsome,
-          (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* theirs)) {
-  WEFT_REAL(MPI_Waitsome);
-  CallScope scope(Call::MPI_Waitsome);
-  Several several(count, requests, theirs);
-  const int code = real(count, requests, done, indices, several.statuses());
-  for (int i = 0; scope && *done != MPI_UNDEFINED && i < *done; ++i) {
-    several.complete(scope, indices[i], i);
+#define WEFT_SOME(name)                                                                        \
+  WEFT_CALL(name,                                                                              \
+            (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* theirs)) { \
+    WEFT_REAL(name);                                                                           \
+    CallScope scope(Call::name);                                                               \
+    Several several(count, requests, theirs);                                                  \
+    const int code = real(count, requests, done, indices, several.statuses());                 \
+    for (int i = 0; scope && *done != MPI_UNDEFINED && i < *done; ++i) {                       \
+      several.complete(scope, indices[i], i);                                                  \
+    }                                                                                          \
+    return code;                                                                               \
   }
-  return code;
-}
+WEFT_SOME(MPI_Waitsome)
+WEFT_SOME(MPI_Testsome)
 
 WEFT_CALL(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* theirs)) {
   WEFT_REAL(MPI_Test);
@@ -231,18 +234,6 @@ WEFT_CALL(MPI_Testany,
   const int code = real(count, requests, index, flag, status.get());
   if (scope && *flag != 0 && *index != MPI_UNDEFINED) {
     scope->complete(scope.returned_ns(), handles[static_cast<std::size_t>(*index)], *status);
-  }
-  return code;
-}
-
-WEFT_CALL(MPI_Testsome,
-          (int count, MPI_Request* requests, int* done, int* indices, MPI_Status* theirs)) {
-  WEFT_REAL(MPI_Testsome);
-  CallScope scope(Call::MPI_Testsome);
-  Several several(count, requests, theirs);
-  const int code = real(count, requests, done, indices, several.statuses());
-  for (int i = 0; scope && *done != MPI_UNDEFINED && i < *done; ++i) {
-    several.complete(scope, indices[i], i);
   }
   return code;
 }
@@ -283,23 +274,18 @@ WEFT_CALL(MPI_Improbe,
   return code;
 }
 
-WEFT_CALL(MPI_Init, (int* count, char*** words)) {
-  WEFT_REAL(MPI_Init);
-  MpiSession::get().choose_clock();
-  const std::uint64_t entered_ns = Recorder::now_ns();
-  const int code = real(count, words);
-  MpiSession::get().begin(Call::MPI_Init, entered_ns);
-  return code;
-}
-
-WEFT_CALL(MPI_Init_thread, (int* count, char*** words, int required, int* provided)) {
-  WEFT_REAL(MPI_Init_thread);
-  MpiSession::get().choose_clock();
-  const std::uint64_t entered_ns = Recorder::now_ns();
-  const int code = real(count, words, required, provided);
-  MpiSession::get().begin(Call::MPI_Init_thread, entered_ns);
-  return code;
-}
+#define WEFT_INIT(name, parameters, ...)                 \
+  WEFT_CALL(name, parameters) {                          \
+    WEFT_REAL(name);                                     \
+    MpiSession::get().choose_clock();                    \
+    const std::uint64_t entered_ns = Recorder::now_ns(); \
+    const int code = real(__VA_ARGS__);                  \
+    MpiSession::get().begin(Call::name, entered_ns);     \
+    return code;                                         \
+  }
+WEFT_INIT(MPI_Init, (int* count, char*** words), count, words)
+WEFT_INIT(MPI_Init_thread, (int* count, char*** words, int required, int* provided), count, words,
+          required, provided)
 
 WEFT_CALL(MPI_Finalize, ()) {
   WEFT_REAL(MPI_Finalize);
