@@ -57,6 +57,48 @@ class Fifo {
   std::size_t end_ = 0;
 };
 
+/// What the module knows of the program's objects of a kind, by their handles. An `Object` has its
+/// `handle`, begins as zeros, and lets go of its memory in `release`.
+template <class Object, unsigned kMost>
+class HandleTable {
+ public:
+  /// nullptr: it is not known.
+  Object* find(const void* handle) const {
+    for (unsigned i = 0; i < kMost; ++i) {
+      Object* const object = places_[(first_place(handle) + i) % kMost];
+      if (object != nullptr && object->handle == handle) return object;
+    }
+    return nullptr;
+  }
+  /// A new one if it is not known; nullptr: there are too many, or there is no memory.
+  Object* add(const void* handle) {
+    if (Object* const known = find(handle)) return known;
+    for (unsigned i = 0; i < kMost; ++i) {
+      Object*& place = places_[(first_place(handle) + i) % kMost];
+      if (place != nullptr) continue;
+      auto* const made = static_cast<Object*>(__builtin_calloc(1, sizeof(Object)));
+      if (made != nullptr) made->handle = handle;
+      return place = made;
+    }
+    return nullptr;
+  }
+  void drop(const void* handle) {
+    for (Object*& place : places_) {
+      if (place == nullptr || place->handle != handle) continue;
+      place->release();
+      __builtin_free(place);
+      place = nullptr;
+    }
+  }
+
+ private:
+  static unsigned first_place(const void* handle) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
+  }
+
+  Object* places_[kMost];
+};
+
 /// The effect of an operation on the network.
 enum class Way : std::uint8_t {
   message,  ///< the peer gets a completion

@@ -8,25 +8,16 @@ namespace weft::emulate::verbs {
 namespace {
 
 struct Pair {
-  const ibv_qp_ex* handle;
+  const void* handle;
   ibv_qp_ex real;    ///< the provider's functions
   Fifo<Work> batch;  ///< since ibv_wr_start
+
+  void release() { batch.release(); }
 };
-
-constexpr unsigned kMostPairs = 4'096;
-Pair* pairs[kMostPairs];
-
-Pair*& place_of(const ibv_qp_ex* handle) {
-  const auto first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
-  for (unsigned i = 0; i < kMostPairs; ++i) {
-    Pair*& place = pairs[(first + i) % kMostPairs];
-    if (place != nullptr && place->handle == handle) return place;
-  }
-  return pairs[first % kMostPairs];
-}
+HandleTable<Pair, 4'096> pairs;
 
 Pair& pair_of(const ibv_qp_ex* handle) {
-  return *place_of(handle);
+  return *pairs.find(handle);
 }
 
 Pair& add(ibv_qp_ex* handle, Way way, bool is_atomic = false) {
@@ -134,21 +125,10 @@ void replace(Function*& function, Function* own) {
 
 void take_over(ibv_qp_ex* handle) {
   const Locked locked;
-  auto* const pair = static_cast<Pair*>(__builtin_calloc(1, sizeof(Pair)));
-  const auto first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
-  Pair** free_place = nullptr;
-  for (unsigned i = 0; pair != nullptr && i < kMostPairs; ++i) {
-    Pair*& place = pairs[(first + i) % kMostPairs];
-    if (place != nullptr && place->handle == handle) {
-      __builtin_free(pair);
-      return;
-    }
-    if (place == nullptr && free_place == nullptr) free_place = &place;
-  }
-  if (free_place == nullptr || pair == nullptr) return;
-  pair->handle = handle;
+  if (pairs.find(handle) != nullptr) return;
+  Pair* const pair = pairs.add(handle);
+  if (pair == nullptr) return;
   pair->real = *handle;
-  *free_place = pair;
   replace(handle->wr_start, wr_start);
   replace(handle->wr_abort, wr_abort);
   replace(handle->wr_complete, wr_complete);
@@ -170,12 +150,7 @@ void take_over(ibv_qp_ex* handle) {
 
 void leave(const ibv_qp_ex* handle) {
   const Locked locked;
-  for (Pair*& place : pairs) {
-    if (place == nullptr || place->handle != handle) continue;
-    place->batch.release();
-    __builtin_free(place);
-    place = nullptr;
-  }
+  pairs.drop(handle);
 }
 
 }  // namespace weft::emulate::verbs

@@ -2,7 +2,6 @@
 // ibv_create_cq_ex: completion queues that a program reads field by field. The module polls them as
 // ordinary ones, which providers allow, holds their completions, and answers from those.
 #include <errno.h>
-#include <stdlib.h>
 
 #include "emulate/verbs/connection.hpp"
 #include "emulate/verbs/queue.hpp"
@@ -17,28 +16,16 @@ constexpr std::uint64_t kKnownFields =
 
 /// A program reads an extended queue with one thread at a time, between start_poll and end_poll.
 struct ExtendedQueue {
-  const ibv_cq_ex* handle;
+  const void* handle;
   ibv_wc current;  ///< the completion that the program reads
+
+  void release() {}
 };
-
-constexpr unsigned kMostExtended = 1'024;
-ExtendedQueue* extended_queues[kMostExtended];
-
-/// The place of the queue, or a free one for it; nullptr: there are too many.
-ExtendedQueue** place_of(const ibv_cq_ex* handle) {
-  const auto first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
-  ExtendedQueue** free_place = nullptr;
-  for (unsigned i = 0; i < kMostExtended; ++i) {
-    ExtendedQueue** const place = &extended_queues[(first + i) % kMostExtended];
-    if (*place != nullptr && (*place)->handle == handle) return place;
-    if (*place == nullptr && free_place == nullptr) free_place = place;
-  }
-  return free_place;
-}
+HandleTable<ExtendedQueue, 1'024> extended_queues;
 
 ibv_wc& current(ibv_cq_ex* handle) {
   const Locked locked;
-  return (*place_of(handle))->current;
+  return extended_queues.find(handle)->current;
 }
 
 int next_poll(ibv_cq_ex* handle) {
@@ -81,27 +68,15 @@ ibv_cq_ex* create_extended_queue(CreateExtendedQueue* create, ibv_context* conte
     errno = EOPNOTSUPP;
     return nullptr;
   }
-  auto* const known = static_cast<ExtendedQueue*>(::calloc(1, sizeof(ExtendedQueue)));
-  ibv_cq_ex* const made = known == nullptr ? nullptr : create(context, attributes);
+  ibv_cq_ex* const made = create(context, attributes);
   const Locked locked;
-  ExtendedQueue** const place = made == nullptr ? nullptr : place_of(made);
-  if (place == nullptr) {
-    ::free(known);
-    return made;
-  }
-  known->handle = made;
-  *place = known;
-  take_over(*made);
+  if (made != nullptr && extended_queues.add(made) != nullptr) take_over(*made);
   return made;
 }
 
 void drop_extended_queue(const ibv_cq* handle) {
   const Locked locked;
-  for (ExtendedQueue*& queue : extended_queues) {
-    if (queue == nullptr || static_cast<const void*>(queue->handle) != handle) continue;
-    ::free(queue);
-    queue = nullptr;
-  }
+  extended_queues.drop(handle);
 }
 
 }  // namespace weft::emulate::verbs

@@ -18,11 +18,14 @@ struct Held {
 
 /// A completion queue: the adapter's completions that the program may not see yet, by due time.
 struct Queue {
-  const ibv_cq* handle;
+  const void* handle;
   Fifo<Held> held;
   Picoseconds looked;
   bool sleeps;  ///< the program asked to be notified, and polls once more before it sleeps
+
+  void release() { held.release(); }
 };
+HandleTable<Queue, 1'024> queues;
 
 struct Context {
   const ibv_context* handle;
@@ -30,9 +33,7 @@ struct Context {
   CreateExtendedQueue* create_cq_ex;  ///< nullptr: the provider has none
 };
 
-constexpr unsigned kMostQueues = 1'024;
 constexpr unsigned kMostContexts = 64;
-Queue queues[kMostQueues];
 Context contexts[kMostContexts];
 
 const ibv_context_ops& real_of(const ibv_context* context) {
@@ -40,19 +41,6 @@ const ibv_context_ops& real_of(const ibv_context* context) {
     if (one.handle == context) return one.real;
   }
   return contexts[0].real;
-}
-
-/// nullptr: there are too many.
-Queue* queue_of(const ibv_cq* handle) {
-  const auto first = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(handle) >> 6U);
-  Queue* free_place = nullptr;
-  for (unsigned i = 0; i < kMostQueues; ++i) {
-    Queue& queue = queues[(first + i) % kMostQueues];
-    if (queue.handle == handle) return &queue;
-    if (queue.handle == nullptr && free_place == nullptr) free_place = &queue;
-  }
-  if (free_place != nullptr) free_place->handle = handle;
-  return free_place;
 }
 
 /// Mostly at the end; one of another queue pair may have to go before others.
@@ -109,7 +97,7 @@ int poll_cq(ibv_cq* handle, int wanted, ibv_wc* completions) {
     Picoseconds next = 0;
     {
       const Locked locked;
-      Queue* const queue = queue_of(handle);
+      Queue* const queue = queues.add(handle);
       if (queue == nullptr) return real_of(handle->context).poll_cq(handle, wanted, completions);
       const int error = fill(*queue, handle);
       const int taken = take(*queue, wanted, completions);
@@ -128,7 +116,7 @@ int poll_cq(ibv_cq* handle, int wanted, ibv_wc* completions) {
 int req_notify_cq(ibv_cq* handle, int solicited_only) {
   {
     const Locked locked;
-    if (Queue* const queue = queue_of(handle)) queue->sleeps = true;
+    if (Queue* const queue = queues.add(handle)) queue->sleeps = true;
   }
   return real_of(handle->context).req_notify_cq(handle, solicited_only);
 }
@@ -225,11 +213,7 @@ void leave(const ibv_context* context) {
 void drop_queue(const ibv_cq* handle) {
   drop_extended_queue(handle);
   const Locked locked;
-  for (Queue& queue : queues) {
-    if (queue.handle != handle) continue;
-    queue.held.release();
-    queue = {};
-  }
+  queues.drop(handle);
 }
 
 }  // namespace weft::emulate::verbs
