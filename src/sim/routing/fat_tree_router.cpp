@@ -187,11 +187,6 @@ class FatTreeRouter final : public Router {
     }
   }
 
-  void starts(std::uint32_t source, std::uint32_t destination,
-              std::vector<RouteState>& out) const override {
-    out.push_back({.source = source, .destination = destination});
-  }
-
  private:
   /// What `foresee` returns.
   KnownHop computed(Vertex at, const RouteState& state) const {

@@ -132,9 +132,12 @@ class Router {
   };
   virtual void choices(Vertex at, PortNumber in, const RouteState& state,
                        std::vector<Choice>& out) const = 0;
-  /// Every state that `start` might produce for these ends. Appends.
+  /// Every state that `start` might produce for these ends: one, where it makes no choice that
+  /// `choices` depends on. Appends.
   virtual void starts(std::uint32_t source, std::uint32_t destination,
-                      std::vector<RouteState>& out) const = 0;
+                      std::vector<RouteState>& out) const {
+    out.push_back({.source = source, .destination = destination});
+  }
 };
 
 }  // namespace weft::sim

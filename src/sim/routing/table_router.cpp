@@ -49,11 +49,6 @@ class TableRouter final : public Router {
     }
   }
 
-  void starts(std::uint32_t source, std::uint32_t destination,
-              std::vector<RouteState>& out) const override {
-    out.push_back({.source = source, .destination = destination});
-  }
-
  private:
   PortNumber port_of(Vertex at, const RouteState& state) const {
     const auto ports = table_.ports(topology_.switch_index(at), state.destination);

@@ -63,11 +63,6 @@ class TorusRouter final : public Router {
     }
   }
 
-  void starts(std::uint32_t source, std::uint32_t destination,
-              std::vector<RouteState>& out) const override {
-    out.push_back({.source = source, .destination = destination});
-  }
-
  private:
   struct Dimension {
     std::uint32_t size = 0;
