@@ -27,7 +27,7 @@ JobDescription job_of(std::uint32_t processes, ByteCount inbox) {
 }
 
 Result<SimulatedOutcome> simulate(const JobDescription& job, const Program& program) {
-  return simulate_program(star(), job, program, {}, [](const std::string&) {});
+  return simulate_lives(star(), job, linked_lives(program, {}), [](const std::string&) {});
 }
 
 /// x ↦ a·x + b, modulo 2^64: composing them is associative, and does not commute.

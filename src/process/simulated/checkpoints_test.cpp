@@ -97,7 +97,8 @@ Told run(const Program& program, const std::vector<std::string>& faults) {
       return 1;
     }
   };
-  const auto outcome = simulate_program(scenario, job, guarded, {}, [](const std::string&) {});
+  const auto outcome =
+      simulate_lives(scenario, job, linked_lives(guarded, {}), [](const std::string&) {});
   if (!outcome.ok()) {
     told.error += outcome.error().message;
     return told;

@@ -2,6 +2,7 @@
 #include "process/simulated/simulated_program.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,9 +14,13 @@
 #include "base/log.hpp"
 #include "base/make_error.hpp"
 #include "jobs/ranks_jobs.hpp"
+#include "process/job_options.hpp"
+#include "process/joined_process.hpp"
+#include "process/messenger.hpp"
+#include "process/process_group.hpp"
+#include "process/simulated/hosted_life.hpp"
 #include "process/simulated/program_faults.hpp"
 #include "process/simulated/program_in_world.hpp"
-#include "process/simulated/simulated_life.hpp"
 #include "sim/job/job_driver.hpp"
 #include "sim/job/job_placer.hpp"
 #include "sim/partition/exchange.hpp"
@@ -25,6 +30,110 @@
 
 namespace weft {
 namespace {
+
+class SimulatedLife final : public HostedLife, public JoinedProcess, private Waiter {
+ public:
+  /// Rank and program outlive it. Throws std::bad_alloc when there is no memory for a stack.
+  SimulatedLife(SimulatedRank& rank, std::unique_ptr<SpillMemory> spill, const Program& program,
+                std::span<const std::string> arguments);
+  ~SimulatedLife() override { unwind(); }
+
+  // JoinedProcess, from inside.
+  Communicator& world() override { return *world_; }
+  Incarnation incarnation() const override { return rank_.incarnation(); }
+  Duration elapsed() const override;
+  void compute(Duration time) override;
+  void phase(std::string_view name) override;
+  Result<bool> may_begin() override;
+  Result<void> leave() override;
+  void fail(const std::string&) override {}
+
+ private:
+  // Waiter, from inside.
+  Instant now() override { return look_at_clock(); }
+  void busy(Instant) override { pay(least_turn); }
+  void idle(Instant, Fabric&, Instant deadline) override { wait_until(deadline); }
+  Result<void> news(Instant) override;
+  bool is_over() const override { return shared().over; }
+
+  int live() override;
+  void begin_to_measure() override;
+  std::int64_t take_computed_ns() override;
+
+  const Program& program_;
+  std::span<const std::string> arguments_;
+  std::unique_ptr<SpillMemory> spill_;
+  std::unique_ptr<Messenger> messenger_;
+  std::unique_ptr<ProcessGroup> world_;
+  Instant begun_{};
+  std::int64_t measured_from_ = 0;  // ns, of the host's processor
+};
+
+/// Returns the processor time of the thread that all simulated processes share.
+std::int64_t processor_time_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+SimulatedLife::SimulatedLife(SimulatedRank& rank, std::unique_ptr<SpillMemory> spill,
+                             const Program& program, std::span<const std::string> arguments)
+    : HostedLife(rank), program_(program), arguments_(arguments), spill_(std::move(spill)) {}
+
+int SimulatedLife::live() {
+  JobDescription job = shared().job;
+  job.self = rank_.self();
+  job.incarnation = rank_.incarnation();
+  Waiter& waiter = *this;
+  messenger_ = std::make_unique<Messenger>(fabric(), waiter, message_options(job),
+                                           outbox_room(job, *spill_));
+  world_ = ProcessGroup::world(*messenger_, job.nodes);
+  begun_ = now();
+  return leave_with(run_in(*this, program_, arguments_), *this);
+}
+
+void SimulatedLife::begin_to_measure() {
+  measured_from_ = processor_time_ns();
+}
+
+std::int64_t SimulatedLife::take_computed_ns() {
+  const std::int64_t from = std::exchange(measured_from_, processor_time_ns());
+  return measured_from_ - from;
+}
+
+Duration SimulatedLife::elapsed() const {
+  // To look at the clock takes time, which the caller need not know of.
+  return const_cast<SimulatedLife*>(this)->now() - begun_;
+}
+
+void SimulatedLife::compute(Duration time) {
+  pay();
+  // The measured time is part of the time that the program states.
+  if (shared().scenario.programs.measure_compute || time <= Duration{}) return;
+  pass(to_pico(time), times().computing);
+}
+
+void SimulatedLife::phase(std::string_view name) {
+  pay();
+  enter_phase(name);
+}
+
+Result<void> SimulatedLife::news(Instant) {
+  if (!unwinding()) return {};
+  return Error{ErrorCode::cancelled, "this process has been killed"};
+}
+
+Result<bool> SimulatedLife::may_begin() {
+  if (incarnation() == Incarnation(1) || !shared().job.retain) return true;
+  return messenger_->ask_to_begin();
+}
+
+Result<void> SimulatedLife::leave() {
+  phase("leave");
+  return messenger_->leave([this] {
+    if (rank_.self() == NodeId(0)) shared().on_over();
+  });
+}
 
 /// Hosts by rank, the first that are given away.
 Result<std::vector<std::uint32_t>> place_ranks(const sim::World& world, std::uint32_t ranks,
@@ -74,13 +183,13 @@ Result<void> run_together(sim::World& world, ProgramInWorld& program, const Jobs
   return driver.run();
 }
 
+}  // namespace
+
 LifeMaker linked_lives(const Program& program, std::span<const std::string> arguments) {
   return [&program, arguments](SimulatedRank& rank, std::unique_ptr<SpillMemory> spill) {
     return std::make_unique<SimulatedLife>(rank, std::move(spill), program, arguments);
   };
 }
-
-}  // namespace
 
 Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const JobDescription& job,
                                         LifeMaker make_life,
@@ -110,19 +219,6 @@ Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const Job
   sim::AloneExchange alone;
   if (auto good = sim::check_rest(**world, alone); !good) return std::move(good).error();
   return outcome;
-}
-
-Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
-                                          const Program& program,
-                                          std::span<const std::string> arguments,
-                                          const std::function<void(const std::string&)>& say,
-                                          std::span<const sim::JobBeside> beside) {
-  return simulate_lives(scenario, job, linked_lives(program, arguments), say, beside);
-}
-
-Result<int> run_simulated(JobInvitation invitation, const Program& program,
-                          std::span<const std::string> arguments) {
-  return run_lives(std::move(invitation), linked_lives(program, arguments));
 }
 
 Result<int> run_lives(JobInvitation invitation, LifeMaker make_life) {

@@ -25,29 +25,21 @@ struct SimulatedOutcome {
   ProgramReport report;
 };
 
-/// Runs the program `job.nodes` times at once. With `job.retain` processes that die are started
-/// anew. `say` gets a line for each death. Jobs `beside` it get hosts that it left, and it lasts
-/// until those have ended that end by themselves. Errors: those of the scenario; a job that does
-/// not end: whose processes wait for each other for ever, or longer than the scenario's limit.
-Result<SimulatedOutcome> simulate_program(const sim::Scenario& scenario, const JobDescription& job,
-                                          const Program& program,
-                                          std::span<const std::string> arguments,
-                                          const std::function<void(const std::string&)>& say,
-                                          std::span<const sim::JobBeside> beside = {});
+/// The lives of a program that this process is linked with.
+LifeMaker linked_lives(const Program& program, std::span<const std::string> arguments);
 
-/// The same with lives of another kind.
+/// Lives `job.nodes` lives at once. With `job.retain` processes that die are started anew. `say`
+/// gets a line for each death. Jobs `beside` it get hosts that it left, and it lasts until those
+/// have ended that end by themselves. Errors: those of the scenario; a job that does not end: whose
+/// processes wait for each other for ever, or longer than the scenario's limit.
 Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const JobDescription& job,
                                         LifeMaker make_life,
                                         const std::function<void(const std::string&)>& say,
                                         std::span<const sim::JobBeside> beside = {});
 
-/// Reads the scenario that the job's fabric names, runs the program and the scenario's workloads
-/// and traces beside it, sends the predictions to the launcher. Returns the exit code. Errors: as
-/// above; a file without a readable scenario.
-Result<int> run_simulated(JobInvitation invitation, const Program& program,
-                          std::span<const std::string> arguments);
-
-/// The same with lives of another kind.
+/// Reads the scenario that the job's fabric names, lives such lives and runs the scenario's
+/// workloads and traces beside them, sends the predictions to the launcher. Returns the exit code.
+/// Errors: as above; a file without a readable scenario.
 Result<int> run_lives(JobInvitation invitation, LifeMaker make_life);
 
 }  // namespace weft

@@ -45,8 +45,9 @@ struct Told {
 Told simulate(const sim::Scenario& scenario, const JobDescription& job, const Program& program,
               std::span<const sim::JobBeside> beside = {}) {
   std::vector<std::string> lines;
-  auto outcome = simulate_program(
-      scenario, job, program, {}, [&](const std::string& line) { lines.push_back(line); }, beside);
+  auto outcome = simulate_lives(
+      scenario, job, linked_lives(program, {}),
+      [&](const std::string& line) { lines.push_back(line); }, beside);
   return {std::move(outcome), std::move(lines)};
 }
 
