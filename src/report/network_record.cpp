@@ -1,150 +1,264 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing: by hand, since the record of a large network has hundreds of thousands of rows.
+// network.json. Nothing in a file is believed.
 #include "report/network_record.hpp"
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <concepts>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "base/make_error.hpp"
+#include "report/files.hpp"
+#include "report/record_reader.hpp"
+#include "report/run_record.hpp"
 
 namespace weft::report {
 namespace {
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-class Writer {
+/// Writes one JSON object as text, with the verbs of RecordReader: the record of a large network
+/// has hundreds of thousands of rows.
+class TextWriter {
  public:
-  template <class... Args>
-  void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
-  }
-  void number(double value) {
-    fmt::format_to(std::back_inserter(text_), "{:.6g}", std::isfinite(value) ? value : 0.0);
-  }
-  void numbers(const std::vector<double>& values) {
-    text_ += '[';
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i > 0) text_ += ',';
-      number(values[i]);
+  explicit TextWriter(std::string& text) : text_(text) {}
+
+  template <class T>
+  void member(const char* name, const T& value, std::uint64_t /*most*/ = 0) {
+    key(name);
+    if constexpr (std::convertible_to<T, std::string_view>) {
+      text(value);
+    } else {
+      fmt::format_to(std::back_inserter(text_), "{}", value);
     }
-    text_ += ']';
   }
-  /// "name":[item, …], a line each; `write` writes one.
+  template <class T>
+  void member(const char* name, const std::optional<T>& value) {
+    if (value) member(name, *value);
+  }
+  void numbers(const char* name, const std::vector<std::uint32_t>& values, std::size_t /*count*/,
+               std::uint64_t /*most*/) {
+    if (values.empty()) return;
+    key(name);
+    fmt::format_to(std::back_inserter(text_), "[{}]", fmt::join(values, ","));
+  }
+  void amount(const char* name, double value, int digits = 6) {
+    key(name);
+    figure(value, digits);
+  }
+  void amounts(const char* name, const std::vector<double>& values, std::size_t /*count*/) {
+    list(name, values, "", [&](double value) { figure(value, 6); });
+  }
+  void needed_texts(const char* name,
+                    const std::vector<std::pair<std::string, std::string>>& texts) {
+    needed_part(name, texts, [](TextWriter& v, const auto& all) {
+      for (const auto& [entry, value] : all) {
+        v.separate();
+        v.text(entry);
+        v.text_ += ':';
+        v.text(value);
+      }
+    });
+  }
+  template <class Row, class Write>
+  void rows(const char* name, const std::vector<Row>& rows, const Write& write) {
+    list(name, rows, "\n", [&](const Row& row) { object(row, write); });
+  }
+  template <class Row, class Write>
+  void needed_rows(const char* name, const std::vector<Row>& all, const Write& write) {
+    rows(name, all, write);
+  }
   template <class T, class Write>
-  void array(const char* name, const std::vector<T>& items, Write write) {
-    add("\"{}\":[", name);
+  void needed_part(const char* name, const T& value, const Write& write) {
+    key(name);
+    object(value, write);
+  }
+  void check(bool /*is_wrong*/, const char* /*name*/, std::string_view /*what*/) {}
+  template <class T, class Write>
+  void object(const T& value, const Write& write) {
+    text_ += '{';
+    write(*this, value);
+    text_ += '}';
+  }
+
+ private:
+  void separate() { text_ += text_.back() == '{' ? "" : ","; }
+  void key(const char* name) {
+    separate();
+    fmt::format_to(std::back_inserter(text_), "\"{}\":", name);
+  }
+  void text(std::string_view text) {
+    text_ += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  void figure(double value, int digits) {
+    fmt::format_to(std::back_inserter(text_), "{:.{}g}", std::isfinite(value) ? value : 0.0,
+                   digits);
+  }
+  template <class T, class Write>
+  void list(const char* name, const std::vector<T>& items, const char* before, const Write& write) {
+    key(name);
+    text_ += '[';
     for (std::size_t i = 0; i < items.size(); ++i) {
-      text_ += i == 0 ? "\n" : ",\n";
+      text_ += i == 0 ? "" : ",";
+      text_ += before;
       write(items[i]);
     }
     text_ += ']';
   }
-  std::string take() { return std::move(text_); }
 
- private:
-  std::string text_;
+  std::string& text_;
 };
 
-void write(Writer& w, const NetworkVertex& v) {
-  w.add("{{\"kind\":\"{}\",\"name\":{},\"level\":{}", v.host ? "host" : "switch", json_text(v.name),
-        v.level);
-  if (v.group) w.add(",\"group\":{}", *v.group);
-  if (!v.position.empty()) w.add(",\"position\":[{}]", fmt::join(v.position, ","));
-  w.add("}}");
-}
+/// The members of each object in their order in the JSON. `v` is a TextWriter or a RecordReader.
+namespace members {
 
-void write(Writer& w, const NetworkLink& l) {
-  w.add("{{\"from\":{},\"to\":{},\"kind\":{},\"rate_bytes_per_s\":{:.10g}}}", l.from, l.to,
-        json_text(l.kind), std::isfinite(l.rate_bytes_per_s) ? l.rate_bytes_per_s : 0);
-}
-
-void write(Writer& w, const LinkLoad& l) {
-  w.add("{{\"utilisation\":");
-  w.number(l.utilisation);
-  w.add(",\"packets\":{},\"bytes\":{},\"queue_mean_bytes\":", l.packets, l.bytes);
-  w.number(l.queue_mean_bytes);
-  w.add(",\"queue_peak_bytes\":{},\"levels\":[", l.queue_peak_bytes);
-  for (std::size_t i = 0; i < l.levels.size(); ++i) {
-    const LevelLoad& v = l.levels[i];
-    w.add("{}{{\"level\":{},\"packets\":{},\"bytes\":{},\"waited_us\":", i == 0 ? "" : ",", v.level,
-          v.packets, v.bytes);
-    w.number(v.waited_us);
-    w.add("}}");
+constexpr auto vertex = [](auto& v, auto& vertex) {
+  std::string kind = vertex.host ? "host" : "switch";
+  v.member("kind", kind);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(vertex)>>) {
+    vertex.host = kind == "host";
   }
-  w.add("]}}");
-}
+  v.member("name", vertex.name);
+  v.member("level", vertex.level, 1000);
+  v.member("group", vertex.group);
+  v.numbers("position", vertex.position, 16, 1'000'000);
+};
 
-void write(Writer& w, const LinkSeries& s) {
-  w.add("{{\"link\":{},\"utilisation\":", s.link);
-  w.numbers(s.utilisation);
-  w.add(",\"queue_bytes\":");
-  w.numbers(s.queue_bytes);
-  w.add("}}");
-}
-
-void write(Writer& w, const LatencyQuantiles& q) {
-  w.add(
-      "{{\"min\":{:.6g},\"p10\":{:.6g},\"median\":{:.6g},\"p90\":{:.6g},\"p99\":{:.6g},"
-      "\"max\":{:.6g},\"mean\":{:.6g}}}",
-      q.min, q.p10, q.median, q.p90, q.p99, q.max, q.mean);
-}
-
-void write(Writer& w, const MessageFigures& m) {
-  w.add("{{\"name\":{},\"messages\":{},\"bytes\":{},\"latency_us\":", json_text(m.name), m.messages,
-        m.bytes);
-  write(w, m.latency_us);
-  w.add(",\n");
-  w.array("buckets", m.buckets, [&](const LatencyBucket& b) {
-    w.add("{{\"from_us\":{:.8g},\"to_us\":{:.8g},\"count\":{}}}", b.from_us, b.to_us, b.count);
+constexpr auto topology = [](auto& v, auto& t) {
+  v.member("name", t.name);
+  v.member("shape", t.shape);
+  v.member("router", t.router);
+  v.needed_rows("vertices", t.vertices, vertex);
+  v.check(t.vertices.empty(), "vertices", "is empty");
+  v.needed_rows("links", t.links, [&](auto& w, auto& l) {
+    w.member("from", l.from, t.vertices.size() - 1);
+    w.member("to", l.to, t.vertices.size() - 1);
+    w.member("kind", l.kind);
+    w.amount("rate_bytes_per_s", l.rate_bytes_per_s, 10);
   });
-  w.add(",\n");
-  w.array("sizes", m.sizes, [&](const SizeRow& s) {
-    w.add("{{\"from_bytes\":{},\"messages\":{},\"latency_us\":", s.from_bytes, s.messages);
-    write(w, s.latency_us);
-    w.add("}}");
-  });
-  w.add(",\n");
-  w.array("flows", m.flows, [&](const FlowRow& f) {
-    w.add("{{\"source\":{},\"destination\":{},\"bytes\":{},\"start_us\":{:.9g},\"end_us\":{:.9g}}}",
-          f.source, f.destination, f.bytes, f.start_us, f.end_us);
-  });
-  w.add("}}");
-}
+};
 
-void write(Writer& w, const NetworkRun& r) {
-  w.add("{{\"name\":{},\"trace_hash\":{},\"end_us\":{:.9g},\"step_us\":{:.9g},\"steps\":{},\n",
-        json_text(r.name), json_text(r.trace_hash), r.end_us, r.step_us, r.steps);
-  w.array("links", r.links, [&](const LinkLoad& l) { write(w, l); });
-  w.add(",\n");
-  w.array("series", r.series, [&](const LinkSeries& s) { write(w, s); });
-  w.add(",\n");
-  w.array("messages", r.messages, [&](const MessageFigures& m) { write(w, m); });
-  w.add("}}");
+constexpr auto link_load = [](auto& v, auto& l) {
+  v.amount("utilisation", l.utilisation);
+  v.member("packets", l.packets);
+  v.member("bytes", l.bytes);
+  v.amount("queue_mean_bytes", l.queue_mean_bytes);
+  v.member("queue_peak_bytes", l.queue_peak_bytes);
+  v.rows("levels", l.levels, [](auto& w, auto& level) {
+    w.member("level", level.level, 15);
+    w.member("packets", level.packets);
+    w.member("bytes", level.bytes);
+    w.amount("waited_us", level.waited_us);
+  });
+};
+
+constexpr auto latency = [](auto& v, auto& q) {
+  v.amount("min", q.min);
+  v.amount("p10", q.p10);
+  v.amount("median", q.median);
+  v.amount("p90", q.p90);
+  v.amount("p99", q.p99);
+  v.amount("max", q.max);
+  v.amount("mean", q.mean);
+};
+
+constexpr auto messages = [](auto& v, auto& m) {
+  v.member("name", m.name);
+  v.member("messages", m.messages);
+  v.member("bytes", m.bytes);
+  v.needed_part("latency_us", m.latency_us, latency);
+  v.needed_rows("buckets", m.buckets, [](auto& w, auto& b) {
+    w.amount("from_us", b.from_us, 8);
+    w.amount("to_us", b.to_us, 8);
+    w.member("count", b.count);
+  });
+  v.needed_rows("sizes", m.sizes, [](auto& w, auto& s) {
+    w.member("from_bytes", s.from_bytes);
+    w.member("messages", s.messages);
+    w.needed_part("latency_us", s.latency_us, latency);
+  });
+  v.needed_rows("flows", m.flows, [](auto& w, auto& f) {
+    w.member("source", f.source);
+    w.member("destination", f.destination);
+    w.member("bytes", f.bytes);
+    w.amount("start_us", f.start_us, 9);
+    w.amount("end_us", f.end_us, 9);
+  });
+};
+
+constexpr auto run = [](auto& v, auto& r, std::size_t links) {
+  v.member("name", r.name);
+  v.member("trace_hash", r.trace_hash);
+  v.amount("end_us", r.end_us, 9);
+  v.amount("step_us", r.step_us, 9);
+  v.member("steps", r.steps, 100'000);
+  v.needed_rows("links", r.links, link_load);
+  v.check(r.links.size() != links, "links",
+          fmt::format("has {} rows; the topology has {} links", r.links.size(), links));
+  v.needed_rows("series", r.series, [&](auto& w, auto& s) {
+    w.check(links == 0, "link", "is of no link");
+    w.member("link", s.link, links - 1);
+    w.amounts("utilisation", s.utilisation, r.steps);
+    w.amounts("queue_bytes", s.queue_bytes, r.steps);
+  });
+  v.needed_rows("messages", r.messages, messages);
+};
+
+constexpr auto record = [](auto&& v, auto& r) {
+  v.member("version", r.version);
+  v.member("command", r.command);
+  v.member("seed", r.seed);
+  v.needed_texts("parameters", r.parameters);
+  v.needed_part("topology", r.topology, topology);
+  v.needed_rows("runs", r.runs,
+                [&](auto& w, auto& each) { run(w, each, r.topology.links.size()); });
+  v.check(r.runs.empty(), "runs", "is empty");
+};
+
+}  // namespace members
+
+std::string network_path(const std::string& dir) {
+  return in_directory(dir, "network.json");
 }
 
 }  // namespace
 
 std::string to_json(const NetworkRecord& record) {
-  Writer w;
-  w.add("{{\"version\":{},\"command\":{},\"seed\":{},\"parameters\":{{", json_text(record.version),
-        json_text(record.command), record.seed);
-  for (std::size_t i = 0; i < record.parameters.size(); ++i) {
-    const auto& [name, value] = record.parameters[i];
-    w.add("{}{}:{}", i == 0 ? "" : ",", json_text(name), json_text(value));
+  std::string text;
+  TextWriter(text).object(record, members::record);
+  return text + "\n";
+}
+
+Result<NetworkRecord> network_from_json(std::string_view text, std::string_view origin) {
+  const auto malformed = [&](std::string_view what) {
+    return corrupt(
+        "{}: not a record of a simulated network: {}; write it again with weft simulate --out",
+        origin, what);
+  };
+  const auto parsed = RecordReader::Json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) return malformed("no valid JSON");
+  std::string error;
+  NetworkRecord record;
+  members::record(RecordReader(parsed, error), record);
+  if (!error.empty()) return malformed(error);
+  return record;
+}
+
+Result<void> write_network(const std::string& dir, const NetworkRecord& record) {
+  if (Result<void> made = make_directory(dir); !made) return made;
+  return write_file_whole(network_path(dir), to_json(record));
+}
+
+Result<std::optional<NetworkRecord>> read_network(const std::string& dir) {
+  const std::string path = network_path(dir);
+  Result<std::string> text = read_file(path);
+  if (!text) {
+    if (text.error().code == ErrorCode::not_found) return std::optional<NetworkRecord>();
+    return std::move(text).error();
   }
-  const NetworkTopology& t = record.topology;
-  w.add("}},\n\"topology\":{{\"name\":{},\"shape\":{},\"router\":{},\n", json_text(t.name),
-        json_text(t.shape), json_text(t.router));
-  w.array("vertices", t.vertices, [&](const NetworkVertex& v) { write(w, v); });
-  w.add(",\n");
-  w.array("links", t.links, [&](const NetworkLink& l) { write(w, l); });
-  w.add("}},\n");
-  w.array("runs", record.runs, [&](const NetworkRun& r) { write(w, r); });
-  w.add("}}\n");
-  return w.take();
+  Result<NetworkRecord> read = network_from_json(*text, path);
+  if (!read) return std::move(read).error();
+  return std::optional<NetworkRecord>(std::move(read).value());
 }
 
 }  // namespace weft::report

@@ -33,6 +33,10 @@ class RecordReader {
     error_ = at.empty() ? fmt::format("it {}", what) : fmt::format("\"{}\" {}", at, what);
   }
 
+  void check(bool is_wrong, const char* name, std::string_view what) const {
+    if (is_wrong) fail(name, what);
+  }
+
   /// Each `member` reads a required member into `out`. Errors: it is missing or of another type.
   template <std::unsigned_integral T>
   void member(const char* name, T& out, std::uint64_t most = std::numeric_limits<T>::max()) const {
@@ -73,7 +77,7 @@ class RecordReader {
     if (find(name) != nullptr) member(name, out);
   }
   /// A required number that is finite and not negative.
-  void amount(const char* name, double& out) const {
+  void amount(const char* name, double& out, int /*digits*/ = 0) const {
     const Json* j = need(name);
     if (j == nullptr) return;
     if (!is_amount(*j)) return fail(name, "is not a number of 0 or more");
@@ -91,6 +95,24 @@ class RecordReader {
       if (!is_amount(value)) return fail(name, "holds what is not a number of 0 or more");
       out.push_back(value.get<double>());
     }
+  }
+  /// A member that may be missing: whole numbers up to `largest`, at most so many.
+  void numbers(const char* name, std::vector<std::uint32_t>& out, std::size_t most,
+               std::uint32_t largest) const {
+    const Json* j = find(name);
+    if (j == nullptr) return;
+    if (!j->is_array() || j->size() > most) {
+      return fail(name, fmt::format("is not an array of up to {} numbers", most));
+    }
+    for (const Json& value : *j) {
+      if (!value.is_number_unsigned() || value.get<std::uint64_t>() > largest) {
+        return fail(name, fmt::format("holds what is not a number up to {}", largest));
+      }
+      out.push_back(value.get<std::uint32_t>());
+    }
+  }
+  void needed_texts(const char* name, std::vector<std::pair<std::string, std::string>>& out) const {
+    if (need(name) != nullptr) texts(name, out);
   }
   void texts(const char* name, std::vector<std::pair<std::string, std::string>>& out) const {
     const Json* j = find(name);
