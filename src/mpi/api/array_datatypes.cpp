@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of parts of arrays: subarrays, and the parts of distributed arrays.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "mpi/api/counted.hpp"
@@ -40,8 +38,7 @@ std::int64_t dimension(std::int64_t d, std::int64_t dimensions, int order) {
 
 bool check_order(TypeMaker& maker, int order) {
   if (!maker.ok() || order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN) return maker.ok();
-  maker.error = maker.call.fail(&library().world, MPI_ERR_ARG,
-                                fmt::format("{} is no order of an array", order));
+  maker.error = maker.call.fail(&library().world, MPI_ERR_ARG, "{} is no order of an array", order);
   return false;
 }
 
@@ -58,9 +55,8 @@ int subarray(const char* function, int dimensions, Integers sizes, Integers part
     const std::size_t d = place(dimension(i, dimensions, order));
     if (parts[d] < 1 || starts[d] < 0 || starts[d] + parts[d] > sizes[d]) {
       return maker.call.fail(&library().world, MPI_ERR_ARG,
-                             fmt::format("{} elements from {} are no part of dimension {} of size "
-                                         "{}",
-                                         parts[d], starts[d], d, sizes[d]));
+                             "{} elements from {} are no part of dimension {} of size {}", parts[d],
+                             starts[d], d, sizes[d]);
     }
     part.sizes.push_back(sizes[d]);
     part.indices.emplace_back();
@@ -120,9 +116,8 @@ int distributed(const char* function, int size, int rank, int dimensions, Intege
     const Distribution one{sizes[d], kinds[d], arguments[d], processes[d], coordinates[d]};
     if (one.processes < 1 || one.block() < 1) {
       return maker.call.fail(&library().world, MPI_ERR_ARG,
-                             fmt::format("dimension {} of size {} cannot be dealt out so to {} "
-                                         "processes",
-                                         d, one.size, one.processes));
+                             "dimension {} of size {} cannot be dealt out so to {} processes", d,
+                             one.size, one.processes);
     }
     part.sizes.push_back(one.size);
     part.indices.push_back(one.indices());
@@ -135,13 +130,5 @@ int distributed(const char* function, int size, int rank, int dimensions, Intege
 
 using namespace weft::mpi;
 
-WEFT_MPI_COUNTED(MPI_Type_create_subarray,
-                 (int dimensions, Counts sizes, Counts parts, Counts starts, int order,
-                  MPI_Datatype type, MPI_Datatype* made),
-                 subarray, (dimensions, sizes, parts, starts, order, type, made))
-WEFT_MPI_COUNTED(MPI_Type_create_darray,
-                 (int size, int rank, int dimensions, Counts sizes, const int* kinds,
-                  const int* arguments, const int* processes, int order, MPI_Datatype type,
-                  MPI_Datatype* made),
-                 distributed,
-                 (size, rank, dimensions, sizes, kinds, arguments, processes, order, type, made))
+WEFT_MPI_BOTH(MPI_Type_create_subarray, subarray)
+WEFT_MPI_BOTH(MPI_Type_create_darray, distributed)

@@ -2,8 +2,6 @@
 // Attributes of communicators and datatypes, and those that MPI itself sets.
 #include "mpi/api/attributes.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "mpi/api/datatypes.hpp"
@@ -69,7 +67,7 @@ int* predefined_value(int key) {
 }
 
 int fail_key(const Call& call, int key) {
-  return call.fail(&library().world, MPI_ERR_KEYVAL, fmt::format("{} is no key that is open", key));
+  return call.fail(&library().world, MPI_ERR_KEYVAL, "{} is no key that is open", key);
 }
 
 int get(const CommunicatorCall& call, int key, void* value, int* flag) {

@@ -99,11 +99,10 @@ int send_buffered(Message& message) {
   AttachedBuffer& own = attached();
   const std::uint64_t bytes = message.buffer.bytes();
   if (!own.has_room(bytes)) {
-    return message.call.fail(
-        message.communicator, MPI_ERR_BUFFER,
-        fmt::format("a message of {} bytes has no room: {} of the {} bytes of the attached buffer "
-                    "are taken; attach a larger one",
-                    bytes, own.taken, own.bytes));
+    return message.call.fail(message.communicator, MPI_ERR_BUFFER,
+                             "a message of {} bytes has no room: {} of the {} bytes of the "
+                             "attached buffer are taken; attach a larger one",
+                             bytes, own.taken, own.bytes);
   }
   own.taken += AttachedBuffer::cost(bytes);
   BufferedSend& send = own.sends.emplace_back();
@@ -137,14 +136,8 @@ int start_copy(const char* function, const void* buffer, std::int64_t count, MPI
 }  // namespace
 }  // namespace weft::mpi
 
-WEFT_MPI_COUNTED(MPI_Buffer_attach, (void* buffer, Count bytes), attach, (buffer, bytes))
-WEFT_MPI_COUNTED(MPI_Buffer_detach, (void* address, Count* bytes), detach, (address, bytes))
+WEFT_MPI_BOTH(MPI_Buffer_attach, attach)
+WEFT_MPI_BOTH(MPI_Buffer_detach, detach)
 
-WEFT_MPI_COUNTED(MPI_Bsend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm),
-                 send_copy, (buffer, count, type, to, tag, comm))
-WEFT_MPI_COUNTED(MPI_Ibsend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 start_copy, (buffer, count, type, to, tag, comm, request))
+WEFT_MPI_BOTH(MPI_Bsend, send_copy)
+WEFT_MPI_BOTH(MPI_Ibsend, start_copy)

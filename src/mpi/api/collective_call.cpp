@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/api/collective_call.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -80,7 +78,7 @@ void PackedBlocks::write_back() {
 
 bool Collective::check_count(std::int64_t count) {
   if (count >= 0) return true;
-  error = call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  error = call.fail(communicator, MPI_ERR_COUNT, "the count is {}", count);
   return false;
 }
 
@@ -130,8 +128,8 @@ Packed Collective::pack(const void* address, std::int64_t count, MPI_Datatype ty
 
 void Collective::check_root(int root) {
   if (!ok() || (root >= 0 && static_cast<std::uint32_t>(root) < group().size())) return;
-  error = call.fail(communicator, MPI_ERR_ROOT,
-                    fmt::format("{} is no rank of a communicator of {}", root, group().size()));
+  error = call.fail(communicator, MPI_ERR_ROOT, "{} is no rank of a communicator of {}", root,
+                    group().size());
 }
 
 int Collective::run_now(const collective::Request& what, const std::byte* input, std::byte* output,

@@ -558,9 +558,7 @@ int reduce_local(const char* function, const void* input, void* inout, std::int6
 
 }  // namespace
 
-WEFT_MPI_COUNTED(MPI_Reduce_local,
-                 (const void* input, void* inout, Count count, MPI_Datatype type, MPI_Op op),
-                 reduce_local, (input, inout, count, type, op))
+WEFT_MPI_BOTH(MPI_Reduce_local, reduce_local)
 
 int MPI_Op_commutative(MPI_Op op, int* commutes) {
   const Call call{"MPI_Op_commutative"};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting for requests, testing, cancelling and freeing them.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -23,7 +21,7 @@ void write_empty(MPI_Status* status) {
 }
 
 [[gnu::cold, gnu::noinline]] void fail_unknown(const Call& call, MPI_Request handle) {
-  call.fail(nullptr, MPI_ERR_REQUEST, fmt::format("{:#x} is no request", abi::shown(handle)));
+  call.fail(nullptr, MPI_ERR_REQUEST, "{:#x} is no request", abi::shown(handle));
 }
 
 /// Null: MPI_REQUEST_NULL. Others have to be there.
@@ -127,7 +125,7 @@ int finish_some(const Call& call, std::span<MPI_Request> requests,
 }
 
 std::span<MPI_Request> span_of(const Call& call, int count, MPI_Request* requests) {
-  if (count < 0) call.fail(nullptr, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  if (count < 0) call.fail(nullptr, MPI_ERR_COUNT, "the count is {}", count);
   return {requests, static_cast<std::size_t>(count)};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "mpi/abi/abi.hpp"
+#include "mpi/parameters.def"
 
 namespace weft::mpi::counts_of_32_bits {
 using Count = int;
@@ -37,3 +38,9 @@ using Extents = const MPI_Count*;
     return function(#name "_c", WEFT_MPI_LIST arguments);       \
   }                                                             \
   }
+
+/// The same, with the parameters that the table has: `function` gets the function's name, the
+/// further arguments, and those of the call.
+#define WEFT_MPI_BOTH(name, function, ...)                 \
+  WEFT_MPI_COUNTED(name, WEFT_PARAMETERS_##name, function, \
+                   (__VA_ARGS__ __VA_OPT__(, ) WEFT_ARGUMENTS_##name))

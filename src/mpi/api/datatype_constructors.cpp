@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The constructors of the chapter on datatypes.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -43,7 +41,7 @@ const Datatype* TypeMaker::old(MPI_Datatype handle) {
 
 bool TypeMaker::check_count(std::int64_t count) {
   if (!ok() || count >= 0) return ok();
-  error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  error = call.fail(&library().world, MPI_ERR_COUNT, "the count is {}", count);
   return false;
 }
 
@@ -207,52 +205,30 @@ int resized(const char* function, MPI_Datatype type, std::int64_t lower, std::in
 
 using namespace weft::mpi;
 
-WEFT_MPI_COUNTED(MPI_Type_contiguous, (Count count, MPI_Datatype type, MPI_Datatype* made),
-                 contiguous, (count, type, made))
-WEFT_MPI_COUNTED(MPI_Type_vector,
-                 (Count count, Count length, Count stride, MPI_Datatype type, MPI_Datatype* made),
-                 vector, (in_elements, count, length, stride, type, made))
-WEFT_MPI_COUNTED(MPI_Type_create_hvector,
-                 (Count count, Count length, Extent stride, MPI_Datatype type, MPI_Datatype* made),
-                 vector, (in_bytes, count, length, stride, type, made))
+WEFT_MPI_BOTH(MPI_Type_contiguous, contiguous)
+WEFT_MPI_BOTH(MPI_Type_vector, vector, in_elements)
+WEFT_MPI_BOTH(MPI_Type_create_hvector, vector, in_bytes)
 int MPI_Type_hvector(int count, int length, MPI_Aint stride, MPI_Datatype type,
                      MPI_Datatype* made) {
   return vector("MPI_Type_hvector", in_bytes, count, length, stride, type, made);
 }
 
-WEFT_MPI_COUNTED(MPI_Type_indexed,
-                 (Count count, Counts lengths, Counts displacements, MPI_Datatype type,
-                  MPI_Datatype* made),
-                 indexed, (in_elements, count, lengths, displacements, type, made))
-WEFT_MPI_COUNTED(MPI_Type_create_hindexed,
-                 (Count count, Counts lengths, Extents displacements, MPI_Datatype type,
-                  MPI_Datatype* made),
-                 indexed, (in_bytes, count, lengths, displacements, type, made))
+WEFT_MPI_BOTH(MPI_Type_indexed, indexed, in_elements)
+WEFT_MPI_BOTH(MPI_Type_create_hindexed, indexed, in_bytes)
 int MPI_Type_hindexed(int count, int* lengths, MPI_Aint* displacements, MPI_Datatype type,
                       MPI_Datatype* made) {
   return indexed("MPI_Type_hindexed", in_bytes, count, lengths, displacements, type, made);
 }
 
-WEFT_MPI_COUNTED(MPI_Type_create_indexed_block,
-                 (Count count, Count length, Counts displacements, MPI_Datatype type,
-                  MPI_Datatype* made),
-                 indexed_block, (in_elements, count, length, displacements, type, made))
-WEFT_MPI_COUNTED(MPI_Type_create_hindexed_block,
-                 (Count count, Count length, Extents displacements, MPI_Datatype type,
-                  MPI_Datatype* made),
-                 indexed_block, (in_bytes, count, length, displacements, type, made))
-WEFT_MPI_COUNTED(MPI_Type_create_struct,
-                 (Count count, Counts lengths, Extents displacements, const MPI_Datatype* types,
-                  MPI_Datatype* made),
-                 structure, (count, lengths, displacements, types, made))
+WEFT_MPI_BOTH(MPI_Type_create_indexed_block, indexed_block, in_elements)
+WEFT_MPI_BOTH(MPI_Type_create_hindexed_block, indexed_block, in_bytes)
+WEFT_MPI_BOTH(MPI_Type_create_struct, structure)
 int MPI_Type_struct(int count, int* lengths, MPI_Aint* displacements, MPI_Datatype* types,
                     MPI_Datatype* made) {
   return structure("MPI_Type_struct", count, lengths, displacements, types, made);
 }
 
-WEFT_MPI_COUNTED(MPI_Type_create_resized,
-                 (MPI_Datatype type, Extent lower, Extent extent, MPI_Datatype* made), resized,
-                 (type, lower, extent, made))
+WEFT_MPI_BOTH(MPI_Type_create_resized, resized)
 int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   TypeMaker maker("MPI_Type_dup", MPI_COMBINER_DUP);
   const Datatype* const old = maker.old(type);

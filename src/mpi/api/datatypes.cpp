@@ -3,8 +3,6 @@
 #include "mpi/api/datatypes.hpp"
 #include "mpi/api/counted.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -25,18 +23,16 @@ void write_number(std::uint64_t value, Number* to) {
 
 template <class Number>
 int size_of(const char* function, MPI_Datatype type, Number* size) {
-  const TypeCall call(function, type);
+  const TypeCall call(function, type, size);
   if (!call) return call.error;
-  if (const int error = call.check_results(size)) return error;
   write_number(call->size(), size);
   return MPI_SUCCESS;
 }
 
 template <class Number>
 int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
-  const TypeCall call(function, type);
+  const TypeCall call(function, type, lower, extent);
   if (!call) return call.error;
-  if (const int error = call.check_results(lower, extent)) return error;
   *lower = call->lower();
   *extent = call->extent();
   return MPI_SUCCESS;
@@ -44,9 +40,8 @@ int extent_of(const char* function, MPI_Datatype type, Number* lower, Number* ex
 
 template <class Number>
 int true_extent_of(const char* function, MPI_Datatype type, Number* lower, Number* extent) {
-  const TypeCall call(function, type);
+  const TypeCall call(function, type, lower, extent);
   if (!call) return call.error;
-  if (const int error = call.check_results(lower, extent)) return error;
   *lower = call->true_lower();
   *extent = call->true_extent();
   return MPI_SUCCESS;
@@ -186,12 +181,11 @@ int MPI_Type_free(MPI_Datatype* type) {
   return MPI_SUCCESS;
 }
 
-WEFT_MPI_COUNTED(MPI_Type_size, (MPI_Datatype type, Count* size), size_of, (type, size))
+WEFT_MPI_BOTH(MPI_Type_size, size_of)
 int MPI_Type_size_x(MPI_Datatype type, MPI_Count* size) {
   return size_of("MPI_Type_size_x", type, size);
 }
-WEFT_MPI_COUNTED(MPI_Type_get_extent, (MPI_Datatype type, Extent* lower, Extent* extent), extent_of,
-                 (type, lower, extent))
+WEFT_MPI_BOTH(MPI_Type_get_extent, extent_of)
 int MPI_Type_get_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
   return extent_of("MPI_Type_get_extent_x", type, lower, extent);
 }
@@ -210,8 +204,7 @@ int MPI_Type_ub(MPI_Datatype type, MPI_Aint* upper) {
   return error;
 }
 
-WEFT_MPI_COUNTED(MPI_Type_get_true_extent, (MPI_Datatype type, Extent* lower, Extent* extent),
-                 true_extent_of, (type, lower, extent))
+WEFT_MPI_BOTH(MPI_Type_get_true_extent, true_extent_of)
 int MPI_Type_get_true_extent_x(MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
   return true_extent_of("MPI_Type_get_true_extent_x", type, lower, extent);
 }
@@ -274,8 +267,8 @@ int MPI_Type_match_size(int kind, int size, MPI_Datatype* type) {
   if (is_complex && size == 16) *type = MPI_COMPLEX16;
   if (is_complex && size == 32) *type = MPI_COMPLEX32;
   if (*type != MPI_DATATYPE_NULL) return MPI_SUCCESS;
-  return Call{"MPI_Type_match_size"}.fail(
-      &library().world, MPI_ERR_ARG, fmt::format("no datatype of that class has {} bytes", size));
+  return Call{"MPI_Type_match_size"}.fail(&library().world, MPI_ERR_ARG,
+                                          "no datatype of that class has {} bytes", size);
 }
 
 int MPI_Get_address(const void* location, MPI_Aint* address) {

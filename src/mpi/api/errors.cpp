@@ -2,8 +2,6 @@
 // The chapter on error handling.
 #include "mpi/api/errors.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -46,8 +44,7 @@ AddedError& add_error() {
 }
 
 int fail_unadded(const Call& call, int error) {
-  return call.fail(&library().world, MPI_ERR_ARG,
-                   fmt::format("{} is no error of the program's", error));
+  return call.fail(&library().world, MPI_ERR_ARG, "{} is no error of the program's", error);
 }
 
 int get_handler(const CommunicatorCall& call, MPI_Errhandler* handler) {
@@ -68,8 +65,8 @@ int remove_error(const char* function, int error, bool is_class) {
   }
   const auto members = std::ranges::count(added_errors(), error, &AddedError::error_class);
   if (is_class && members > 1) {
-    return call.fail(&library().world, MPI_ERR_OTHER,
-                     fmt::format("class {} has codes; remove them first", error));
+    return call.fail(&library().world, MPI_ERR_OTHER, "class {} has codes; remove them first",
+                     error);
   }
   found->error_class = 0;
   return MPI_SUCCESS;
@@ -159,7 +156,7 @@ int MPI_Errhandler_free(MPI_Errhandler* handler) {
 int MPI_Comm_call_errhandler(MPI_Comm comm, int error) {
   const CommunicatorCall call("MPI_Comm_call_errhandler", comm);
   if (!call) return call.error;
-  (void)call.fail(call.object, error, fmt::format("the program calls for error {}", error));
+  (void)call.fail(call.object, error, "the program calls for error {}", error);
   return MPI_SUCCESS;
 }
 

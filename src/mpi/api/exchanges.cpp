@@ -80,20 +80,6 @@ int replace(const char* function, void* buffer, std::int64_t count, MPI_Datatype
 }  // namespace
 }  // namespace weft::mpi
 
-WEFT_MPI_COUNTED(MPI_Sendrecv_replace,
-                 (void* buffer, Count count, MPI_Datatype type, int to, int send_tag, int from,
-                  int receive_tag, MPI_Comm comm, MPI_Status* status),
-                 replace, (buffer, count, type, to, send_tag, from, receive_tag, comm, status))
-WEFT_MPI_COUNTED(MPI_Isendrecv,
-                 (const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
-                  int send_tag, void* receive_buffer, Count receive_count,
-                  MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
-                  MPI_Request* request),
-                 send_and_receive,
-                 (send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
-                  receive_type, from, receive_tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Isendrecv_replace,
-                 (void* buffer, Count count, MPI_Datatype type, int to, int send_tag, int from,
-                  int receive_tag, MPI_Comm comm, MPI_Request* request),
-                 start_replacing,
-                 (buffer, count, type, to, send_tag, from, receive_tag, comm, request))
+WEFT_MPI_BOTH(MPI_Sendrecv_replace, replace)
+WEFT_MPI_BOTH(MPI_Isendrecv, send_and_receive)
+WEFT_MPI_BOTH(MPI_Isendrecv_replace, start_replacing)

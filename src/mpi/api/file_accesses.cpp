@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on I/O: reading and writing. Every process accesses the file itself but in collective
 // calls that block. Calls that do not block have done all when they return.
-#include <fmt/format.h>
-
 #include <numeric>
 #include <span>
 #include <vector>
@@ -44,7 +42,7 @@ int check(const Call& call, const FileObject& file, const Access& access, const 
   type = call.communicated(access.type, error);
   if (type == nullptr) return error;
   if (access.count < 0) {
-    return file.fail(call, MPI_ERR_COUNT, fmt::format("the count is {}", access.count));
+    return file.fail(call, MPI_ERR_COUNT, "the count is {}", access.count);
   }
   bytes = static_cast<std::uint64_t>(access.count) * type->size();
   if (file.view.representation != nullptr) {
@@ -66,15 +64,14 @@ int check(const Call& call, const FileObject& file, const Access& access, const 
                      file.path + " was opened with MPI_MODE_SEQUENTIAL; use the shared pointer");
   }
   if (access.pointer == Pointer::none && access.offset < 0) {
-    return file.fail(call, MPI_ERR_ARG, fmt::format("the offset is {}", access.offset));
+    return file.fail(call, MPI_ERR_ARG, "the offset is {}", access.offset);
   }
   if (bytes > 0 && file.view.layout.size() == 0) {
-    return file.fail(call, MPI_ERR_ARG, fmt::format("the view has no place for {} bytes", bytes));
+    return file.fail(call, MPI_ERR_ARG, "the view has no place for {} bytes", bytes);
   }
   if (bytes % file.view.element_bytes != 0) {
-    return file.fail(call, MPI_ERR_ARG,
-                     fmt::format("{} bytes are no whole elements of the view, which have {}", bytes,
-                                 file.view.element_bytes));
+    return file.fail(call, MPI_ERR_ARG, "{} bytes are no whole elements of the view, which have {}",
+                     bytes, file.view.element_bytes);
   }
   return MPI_SUCCESS;
 }
@@ -209,86 +206,74 @@ int end(const char* function, MPI_File handle, MPI_Status* status) {
   return MPI_SUCCESS;
 }
 
+// The same as the functions of MPI have their arguments.
+
+int block(const char* function, Direction direction, Pointer pointer, Who who, MPI_File file,
+          const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Status* status) {
+  return block({function, file, direction, pointer, who, 0, buffer, count, type}, status);
+}
+int block_at(const char* function, Direction direction, Who who, MPI_File file, MPI_Offset offset,
+             const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Status* status) {
+  return block({function, file, direction, Pointer::none, who, offset, buffer, count, type},
+               status);
+}
+int start(const char* function, Direction direction, Pointer pointer, MPI_File file,
+          const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Request* request) {
+  return start({function, file, direction, pointer, Who::each, 0, buffer, count, type}, request);
+}
+int start_at(const char* function, Direction direction, MPI_File file, MPI_Offset offset,
+             const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Request* request) {
+  return start({function, file, direction, Pointer::none, Who::each, offset, buffer, count, type},
+               request);
+}
+int begin(const char* function, Direction direction, Pointer pointer, MPI_File file,
+          const void* buffer, std::int64_t count, MPI_Datatype type) {
+  return begin({function, file, direction, pointer, Who::all, 0, buffer, count, type});
+}
+int begin_at(const char* function, Direction direction, MPI_File file, MPI_Offset offset,
+             const void* buffer, std::int64_t count, MPI_Datatype type) {
+  return begin({function, file, direction, Pointer::none, Who::all, offset, buffer, count, type});
+}
+
 }  // namespace
 }  // namespace weft::mpi
 
+WEFT_MPI_BOTH(MPI_File_read, block, Direction::read, Pointer::own, Who::each)
+WEFT_MPI_BOTH(MPI_File_read_all, block, Direction::read, Pointer::own, Who::all)
+WEFT_MPI_BOTH(MPI_File_read_shared, block, Direction::read, Pointer::shared, Who::each)
+WEFT_MPI_BOTH(MPI_File_read_ordered, block, Direction::read, Pointer::ordered, Who::all)
+WEFT_MPI_BOTH(MPI_File_write, block, Direction::write, Pointer::own, Who::each)
+WEFT_MPI_BOTH(MPI_File_write_all, block, Direction::write, Pointer::own, Who::all)
+WEFT_MPI_BOTH(MPI_File_write_shared, block, Direction::write, Pointer::shared, Who::each)
+WEFT_MPI_BOTH(MPI_File_write_ordered, block, Direction::write, Pointer::ordered, Who::all)
+WEFT_MPI_BOTH(MPI_File_read_at, block_at, Direction::read, Who::each)
+WEFT_MPI_BOTH(MPI_File_read_at_all, block_at, Direction::read, Who::all)
+WEFT_MPI_BOTH(MPI_File_write_at, block_at, Direction::write, Who::each)
+WEFT_MPI_BOTH(MPI_File_write_at_all, block_at, Direction::write, Who::all)
+WEFT_MPI_BOTH(MPI_File_iread, start, Direction::read, Pointer::own)
+WEFT_MPI_BOTH(MPI_File_iread_all, start, Direction::read, Pointer::own)
+WEFT_MPI_BOTH(MPI_File_iread_shared, start, Direction::read, Pointer::shared)
+WEFT_MPI_BOTH(MPI_File_iwrite, start, Direction::write, Pointer::own)
+WEFT_MPI_BOTH(MPI_File_iwrite_all, start, Direction::write, Pointer::own)
+WEFT_MPI_BOTH(MPI_File_iwrite_shared, start, Direction::write, Pointer::shared)
+WEFT_MPI_BOTH(MPI_File_iread_at, start_at, Direction::read)
+WEFT_MPI_BOTH(MPI_File_iread_at_all, start_at, Direction::read)
+WEFT_MPI_BOTH(MPI_File_iwrite_at, start_at, Direction::write)
+WEFT_MPI_BOTH(MPI_File_iwrite_at_all, start_at, Direction::write)
+WEFT_MPI_BOTH(MPI_File_read_all_begin, begin, Direction::read, Pointer::own)
+WEFT_MPI_BOTH(MPI_File_read_ordered_begin, begin, Direction::read, Pointer::ordered)
+WEFT_MPI_BOTH(MPI_File_write_all_begin, begin, Direction::write, Pointer::own)
+WEFT_MPI_BOTH(MPI_File_write_ordered_begin, begin, Direction::write, Pointer::ordered)
+WEFT_MPI_BOTH(MPI_File_read_at_all_begin, begin_at, Direction::read)
+WEFT_MPI_BOTH(MPI_File_write_at_all_begin, begin_at, Direction::write)
+
 using namespace weft::mpi;
 
-// Functions whose counts have 32 bits, and those whose counts have 64 bits.
-#define WEFT_MPI_ACCESS_OF(NAME, direction, pointer, who, place)                              \
-  {                                                                                           \
-    "MPI_File_" #NAME, file, Direction::direction, Pointer::pointer, Who::who, place, buffer, \
-        count, type                                                                           \
-  }
-#define WEFT_MPI_ACCESS(NAME, direction, pointer, who) \
-  WEFT_MPI_ACCESS_OF(NAME, direction, pointer, who, 0)
-#define WEFT_MPI_ACCESS_AT(NAME, direction, who) \
-  WEFT_MPI_ACCESS_OF(NAME, direction, none, who, offset)
-#define WEFT_MPI_BLOCKING_OF(NAME, Count, Buffer, direction, pointer, who)          \
-  int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type, \
-                      MPI_Status* status) {                                         \
-    return block(WEFT_MPI_ACCESS(NAME, direction, pointer, who), status);           \
-  }
-#define WEFT_MPI_STARTING_OF(NAME, Count, Buffer, direction, pointer)               \
-  int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type, \
-                      MPI_Request* request) {                                       \
-    return start(WEFT_MPI_ACCESS(NAME, direction, pointer, each), request);         \
-  }
-#define WEFT_MPI_BEGINNING_OF(NAME, Count, Buffer, direction, pointer)                \
-  int MPI_File_##NAME(MPI_File file, Buffer buffer, Count count, MPI_Datatype type) { \
-    return begin(WEFT_MPI_ACCESS(NAME, direction, pointer, all));                     \
-  }
-#define WEFT_MPI_BLOCKING_AT_OF(NAME, Count, Buffer, direction, who)                \
-  int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
-                      MPI_Datatype type, MPI_Status* status) {                      \
-    return block(WEFT_MPI_ACCESS_AT(NAME, direction, who), status);                 \
-  }
-#define WEFT_MPI_STARTING_AT_OF(NAME, Count, Buffer, direction)                     \
-  int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
-                      MPI_Datatype type, MPI_Request* request) {                    \
-    return start(WEFT_MPI_ACCESS_AT(NAME, direction, each), request);               \
-  }
-#define WEFT_MPI_BEGINNING_AT_OF(NAME, Count, Buffer, direction)                    \
-  int MPI_File_##NAME(MPI_File file, MPI_Offset offset, Buffer buffer, Count count, \
-                      MPI_Datatype type) {                                          \
-    return begin(WEFT_MPI_ACCESS_AT(NAME, direction, all));                         \
-  }
 #define WEFT_MPI_ENDING(NAME, Buffer)                              \
   int MPI_File_##NAME(MPI_File file, Buffer, MPI_Status* status) { \
     return end("MPI_File_" #NAME, file, status);                   \
   }
-#define WEFT_MPI_TWICE(FORM, NAME, ...)        \
-  WEFT_MPI_##FORM##_OF(NAME, int, __VA_ARGS__) \
-      WEFT_MPI_##FORM##_OF(NAME##_c, MPI_Count, __VA_ARGS__)
 
-WEFT_MPI_TWICE(BLOCKING, read, void*, read, own, each)
-WEFT_MPI_TWICE(BLOCKING, read_all, void*, read, own, all)
-WEFT_MPI_TWICE(BLOCKING, read_shared, void*, read, shared, each)
-WEFT_MPI_TWICE(BLOCKING, read_ordered, void*, read, ordered, all)
-WEFT_MPI_TWICE(BLOCKING, write, const void*, write, own, each)
-WEFT_MPI_TWICE(BLOCKING, write_all, const void*, write, own, all)
-WEFT_MPI_TWICE(BLOCKING, write_shared, const void*, write, shared, each)
-WEFT_MPI_TWICE(BLOCKING, write_ordered, const void*, write, ordered, all)
-WEFT_MPI_TWICE(BLOCKING_AT, read_at, void*, read, each)
-WEFT_MPI_TWICE(BLOCKING_AT, read_at_all, void*, read, all)
-WEFT_MPI_TWICE(BLOCKING_AT, write_at, const void*, write, each)
-WEFT_MPI_TWICE(BLOCKING_AT, write_at_all, const void*, write, all)
-WEFT_MPI_TWICE(STARTING, iread, void*, read, own)
-WEFT_MPI_TWICE(STARTING, iread_all, void*, read, own)
-WEFT_MPI_TWICE(STARTING, iread_shared, void*, read, shared)
-WEFT_MPI_TWICE(STARTING, iwrite, const void*, write, own)
-WEFT_MPI_TWICE(STARTING, iwrite_all, const void*, write, own)
-WEFT_MPI_TWICE(STARTING, iwrite_shared, const void*, write, shared)
-WEFT_MPI_TWICE(STARTING_AT, iread_at, void*, read)
-WEFT_MPI_TWICE(STARTING_AT, iread_at_all, void*, read)
-WEFT_MPI_TWICE(STARTING_AT, iwrite_at, const void*, write)
-WEFT_MPI_TWICE(STARTING_AT, iwrite_at_all, const void*, write)
-WEFT_MPI_TWICE(BEGINNING, read_all_begin, void*, read, own)
-WEFT_MPI_TWICE(BEGINNING, read_ordered_begin, void*, read, ordered)
-WEFT_MPI_TWICE(BEGINNING, write_all_begin, const void*, write, own)
-WEFT_MPI_TWICE(BEGINNING, write_ordered_begin, const void*, write, ordered)
-WEFT_MPI_TWICE(BEGINNING_AT, read_at_all_begin, void*, read)
-WEFT_MPI_TWICE(BEGINNING_AT, write_at_all_begin, const void*, write)
 WEFT_MPI_ENDING(read_all_end, void*)
 WEFT_MPI_ENDING(read_ordered_end, void*)
 WEFT_MPI_ENDING(read_at_all_end, void*)

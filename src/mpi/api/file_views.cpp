@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on I/O: views of files, positions in them, and the pointer that processes share.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,9 +88,8 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
   FileView view{.name = representation};
   if (!find_representation(view.name, view.representation)) {
     return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
-                     fmt::format("'{}' is no representation; use native or external32, or "
-                                 "register it",
-                                 view.name));
+                     "'{}' is no representation; use native or external32, or register it",
+                     view.name);
   }
   if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
     const std::int64_t now = get_shared(file);
@@ -211,7 +209,7 @@ WEFT_MPI_COUNTED(MPI_File_get_type_extent, (MPI_File file, MPI_Datatype type, Ex
 int MPI_File_get_byte_offset(MPI_File handle, MPI_Offset offset, MPI_Offset* place) {
   const FileCall call("MPI_File_get_byte_offset", handle);
   if (!call) return call.error;
-  if (offset < 0) return call.fail(MPI_ERR_ARG, fmt::format("the offset is {}", offset));
+  if (offset < 0) return call.fail(MPI_ERR_ARG, "the offset is {}", offset);
   *place = call->view.place_of(static_cast<std::uint64_t>(offset) * call->view.element_bytes);
   return MPI_SUCCESS;
 }
@@ -221,7 +219,7 @@ int MPI_File_seek(MPI_File handle, MPI_Offset offset, int whence) {
   if (!call) return call.error;
   const std::int64_t target = target_of(*call, call->position, offset, whence);
   if (target < 0) {
-    return call.fail(MPI_ERR_ARG, fmt::format("offset {} leads before the view", offset));
+    return call.fail(MPI_ERR_ARG, "offset {} leads before the view", offset);
   }
   call->position = target;
   return MPI_SUCCESS;
@@ -247,9 +245,8 @@ int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
   const int error = MPI_Bcast(&target, sizeof target, MPI_BYTE, 0, call->comm);
   if (error != MPI_SUCCESS) return error;
   if (target >= 0) return MPI_SUCCESS;
-  return call.fail(MPI_ERR_ARG,
-                   fmt::format("offset {} leads before the view, or {} cannot be written", offset,
-                               call->shared.path()));
+  return call.fail(MPI_ERR_ARG, "offset {} leads before the view, or {} cannot be written", offset,
+                   call->shared.path());
 }
 
 int MPI_File_get_position_shared(MPI_File handle, MPI_Offset* offset) {

@@ -120,7 +120,7 @@ int change_once(const FileCall& call, const char* what, Change&& change) {
   }
   const int error = MPI_Bcast(&failed, 1, MPI_INT, 0, call->comm);
   if (error != MPI_SUCCESS || failed == MPI_SUCCESS) return error;
-  return call.fail(failed, fmt::format("{}: {}", call->path, what));
+  return call.fail(failed, "{}: {}", call->path, what);
 }
 
 }  // namespace
@@ -148,8 +148,7 @@ int FileObject::fail_conversion(const Call& call, int error) const {
 
 int FileObject::fail_errno(const Call& call, const std::string& what) const {
   const int system_error = errno;
-  return fail(call, class_of(system_error),
-              fmt::format("{}: {}: {}", path, what, std::strerror(system_error)));
+  return fail(call, class_of(system_error), "{}: {}: {}", path, what, std::strerror(system_error));
 }
 
 FileObject& no_file() {
@@ -347,6 +346,6 @@ int MPI_File_get_errhandler(MPI_File handle, MPI_Errhandler* handler) {
 int MPI_File_call_errhandler(MPI_File handle, int code) {
   const HandlerCall call("MPI_File_call_errhandler", handle);
   if (!call) return call.error;
-  (void)call.fail(code, fmt::format("the program calls for error {}", code));
+  (void)call.fail(code, "the program calls for error {}", code);
   return MPI_SUCCESS;
 }

@@ -53,6 +53,12 @@ struct FileObject {
 
   ~FileObject();
   int fail(const Call& call, int error, const std::string& what) const;
+  template <class Arg, class... Args>
+  int fail(const Call& call, int error, fmt::format_string<Arg, Args...> format, Arg&& arg,
+           Args&&... args) const {
+    return fail(call, error,
+                fmt::format(format, std::forward<Arg>(arg), std::forward<Args>(args)...));
+  }
   /// Reports that elements cannot be converted to the view's representation, or from it.
   int fail_conversion(const Call& call, int error) const;
   /// Reports the error of a system call that just failed.

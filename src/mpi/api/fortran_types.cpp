@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of Fortran's numbers, by their precision and range.
-#include <fmt/format.h>
-
 #include <map>
 #include <tuple>
 
@@ -41,9 +39,8 @@ int make_real(const char* function, int combiner, int precision, int range,
   TypeMaker maker(function, combiner);
   const int size = real_size(precision, range);
   if (size < 0) {
-    return maker.call.fail(
-        &library().world, MPI_ERR_ARG,
-        fmt::format("no type has {} digits and exponents up to {}", precision, range));
+    return maker.call.fail(&library().world, MPI_ERR_ARG,
+                           "no type has {} digits and exponents up to {}", precision, range);
   }
   maker.note(precision);
   maker.note(range);
@@ -68,8 +65,7 @@ int MPI_Type_create_f90_complex(int precision, int range, MPI_Datatype* made) {
 int MPI_Type_create_f90_integer(int range, MPI_Datatype* made) {
   TypeMaker maker("MPI_Type_create_f90_integer", MPI_COMBINER_F90_INTEGER);
   if (range > 18) {
-    return maker.call.fail(&library().world, MPI_ERR_ARG,
-                           fmt::format("no integer has {} digits", range));
+    return maker.call.fail(&library().world, MPI_ERR_ARG, "no integer has {} digits", range);
   }
   maker.note(range);
   const MPI_Datatype type = range <= 2   ? MPI_INTEGER1

@@ -2,8 +2,6 @@
 // Groups: sets of processes with an order, which no communication belongs to.
 #include "mpi/api/groups.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "mpi/api/intercommunicators.hpp"
@@ -75,9 +73,8 @@ int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, boo
   Members members;
   for (const int rank : ranks) {
     if (rank < 0 || rank >= size || named[static_cast<std::size_t>(rank)]) {
-      return call.fail(
-          &library().world, MPI_ERR_RANK,
-          fmt::format("{} is no rank of a group of {}, or is named twice", rank, size));
+      return call.fail(&library().world, MPI_ERR_RANK,
+                       "{} is no rank of a group of {}, or is named twice", rank, size);
     }
     named[static_cast<std::size_t>(rank)] = true;
     if (!excludes) members.push_back((*from)[static_cast<std::size_t>(rank)]);
@@ -94,7 +91,7 @@ int expand(const Call& call, int ranges, int (*range)[3], std::vector<int>& rank
   for (int i = 0; i < ranges; ++i) {
     const int first = range[i][0], last = range[i][1], step = range[i][2];
     if (step == 0) {
-      return call.fail(&library().world, MPI_ERR_ARG, fmt::format("range {} has step 0", i));
+      return call.fail(&library().world, MPI_ERR_ARG, "range {} has step 0", i);
     }
     for (int rank = first; step > 0 ? rank <= last : rank >= last; rank += step) {
       ranks.push_back(rank);
@@ -109,17 +106,15 @@ int expand(const Call& call, int ranges, int (*range)[3], std::vector<int>& rank
 using namespace weft::mpi;
 
 int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
-  const CommunicatorCall call("MPI_Comm_group", comm);
+  const CommunicatorCall call("MPI_Comm_group", comm, group);
   if (!call) return call.error;
-  if (const int error = call.check_results(group)) return error;
   *group = keep_group(local_group(call, *call).members);
   return MPI_SUCCESS;
 }
 
 int MPI_Group_size(MPI_Group group, int* size) {
-  const GroupCall call("MPI_Group_size", group);
+  const GroupCall call("MPI_Group_size", group, size);
   if (!call) return call.error;
-  if (const int error = call.check_results(size)) return error;
   *size = static_cast<int>(call->size());
   return MPI_SUCCESS;
 }
@@ -147,8 +142,8 @@ int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_G
       continue;
     }
     if (ranks[i] < 0 || static_cast<std::size_t>(ranks[i]) >= first->size()) {
-      return call.fail(&library().world, MPI_ERR_RANK,
-                       fmt::format("{} is no rank of a group of {}", ranks[i], first->size()));
+      return call.fail(&library().world, MPI_ERR_RANK, "{} is no rank of a group of {}", ranks[i],
+                       first->size());
     }
     translated[i] = rank_of(*second, (*first)[static_cast<std::size_t>(ranks[i])]);
   }

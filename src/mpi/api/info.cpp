@@ -2,8 +2,6 @@
 // Info objects.
 #include "mpi/api/info.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -100,13 +98,12 @@ int MPI_Info_set(MPI_Info info, const char* key, const char* value) {
   const InfoCall call("MPI_Info_set", info);
   if (!call) return call.error;
   if (const std::size_t length = std::strlen(key); length == 0 || length > MPI_MAX_INFO_KEY) {
-    return call.fail(&library().world, MPI_ERR_INFO_KEY,
-                     fmt::format("a key has 1 to {} characters, not {}", MPI_MAX_INFO_KEY, length));
+    return call.fail(&library().world, MPI_ERR_INFO_KEY, "a key has 1 to {} characters, not {}",
+                     MPI_MAX_INFO_KEY, length);
   }
   if (const std::size_t length = std::strlen(value); length > MPI_MAX_INFO_VAL) {
-    return call.fail(
-        &library().world, MPI_ERR_INFO_VALUE,
-        fmt::format("a value has up to {} characters, not {}", MPI_MAX_INFO_VAL, length));
+    return call.fail(&library().world, MPI_ERR_INFO_VALUE,
+                     "a value has up to {} characters, not {}", MPI_MAX_INFO_VAL, length);
   }
   call->set(key, value);
   return MPI_SUCCESS;
@@ -116,7 +113,7 @@ int MPI_Info_delete(MPI_Info info, const char* key) {
   const InfoCall call("MPI_Info_delete", info);
   if (!call) return call.error;
   if (std::erase_if(call->entries, [&](const auto& entry) { return entry.first == key; }) == 0) {
-    return call.fail(&library().world, MPI_ERR_INFO_NOKEY, fmt::format("there is no key {}", key));
+    return call.fail(&library().world, MPI_ERR_INFO_NOKEY, "there is no key {}", key);
   }
   return MPI_SUCCESS;
 }
@@ -148,8 +145,8 @@ int MPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
   const InfoCall call("MPI_Info_get_nthkey", info);
   if (!call) return call.error;
   if (n < 0 || static_cast<std::size_t>(n) >= call->entries.size()) {
-    return call.fail(&library().world, MPI_ERR_ARG,
-                     fmt::format("there is no key {} of {}", n, call->entries.size()));
+    return call.fail(&library().world, MPI_ERR_ARG, "there is no key {} of {}", n,
+                     call->entries.size());
   }
   const std::string& text = call->entries[static_cast<std::size_t>(n)].first;
   std::memcpy(key, text.c_str(), text.size() + 1);

@@ -2,8 +2,6 @@
 // The chapter on communicators, of two groups.
 #include "mpi/api/intercommunicators.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace weft::mpi {
@@ -78,9 +76,8 @@ int exchange_by_text(const Call& call, Communicator& local, MPI_Group remote, in
   const NodeId self = local.group.members[local.group.rank];
   const auto i = static_cast<std::size_t>(remote_leader);
   if (remote_leader < 0 || i >= others->size() || (*others)[i] == self) {
-    return call.fail(&local, MPI_ERR_RANK,
-                     fmt::format("{} is no rank of another process in a group of {}", remote_leader,
-                                 others->size()));
+    return call.fail(&local, MPI_ERR_RANK, "{} is no rank of another process in a group of {}",
+                     remote_leader, others->size());
   }
   const bool is_first = self < (*others)[i];
   const Members pair = is_first ? Members{self, (*others)[i]} : Members{(*others)[i], self};
@@ -132,9 +129,8 @@ int meet(const Call& call, Communicator& local, int leader, MPI_Comm* made,
     return call.fail(&local, MPI_ERR_COMM, "the local communicator has two groups");
   }
   if (leader < 0 || static_cast<std::uint32_t>(leader) >= local.group.size()) {
-    return call.fail(
-        &local, MPI_ERR_RANK,
-        fmt::format("{} is no rank of a communicator of {}", leader, local.group.size()));
+    return call.fail(&local, MPI_ERR_RANK, "{} is no rank of a communicator of {}", leader,
+                     local.group.size());
   }
   int error = MPI_SUCCESS;
   InterSide own, other;
@@ -147,7 +143,7 @@ int meet(const Call& call, Communicator& local, int leader, MPI_Comm* made,
   if (failed != MPI_SUCCESS) return failed;
   for (const std::uint32_t member : other.members) {
     if (std::find(own.members.begin(), own.members.end(), member) == own.members.end()) continue;
-    return call.fail(&local, MPI_ERR_COMM, fmt::format("process {} is in both groups", member));
+    return call.fail(&local, MPI_ERR_COMM, "process {} is in both groups", member);
   }
   *made = add_inter(local, copy, local.group.rank, generation_of(own, other),
                     members_from(other.members));
@@ -274,9 +270,8 @@ int MPI_Intercomm_merge(MPI_Comm comm, int high, MPI_Comm* made) {
 }
 
 int MPI_Comm_remote_size(MPI_Comm comm, int* size) {
-  const CommunicatorCall call("MPI_Comm_remote_size", comm);
+  const CommunicatorCall call("MPI_Comm_remote_size", comm, size);
   if (!call) return call.error;
-  if (const int error = call.check_results(size)) return error;
   if (!is_inter(*call))
     return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
   *size = static_cast<int>(call->group.size());
@@ -284,9 +279,8 @@ int MPI_Comm_remote_size(MPI_Comm comm, int* size) {
 }
 
 int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
-  const CommunicatorCall call("MPI_Comm_remote_group", comm);
+  const CommunicatorCall call("MPI_Comm_remote_group", comm, group);
   if (!call) return call.error;
-  if (const int error = call.check_results(group)) return error;
   if (!is_inter(*call))
     return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
   *group = keep_group(call->group.members);

@@ -118,8 +118,7 @@ Communicator* Call::find_communicator(MPI_Comm handle, int& error) const {
   if (handle == MPI_COMM_SELF) found = &mpi.self;
   if (is_of(abi::made_comm, handle)) found = mpi.communicators.find(number_of(handle));
   if (found == nullptr) {
-    error =
-        fail(&mpi.world, MPI_ERR_COMM, fmt::format("{:#x} is no communicator", abi::shown(handle)));
+    error = fail(&mpi.world, MPI_ERR_COMM, "{:#x} is no communicator", abi::shown(handle));
   }
   return found;
 }
@@ -143,9 +142,8 @@ const Datatype* Call::find_type(MPI_Datatype handle, int& error) const {
   if (found == nullptr) found = predefined(handle);
   if (found == nullptr) {
     error = fail(&library().world, MPI_ERR_TYPE,
-                 fmt::format("{:#x} is no datatype, or one that weft does not have yet "
-                             "(docs/mpi.md)",
-                             abi::shown(handle)));
+                 "{:#x} is no datatype, or one that weft does not have yet (docs/mpi.md)",
+                 abi::shown(handle));
   }
   return found;
 }

@@ -2,6 +2,8 @@
 // Library: a process's state of MPI between init and finalize, and the objects behind handles.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -271,6 +273,13 @@ struct Call {
   /// Ends the program with one line, unless the communicator returns errors: then that error, or
   /// another one that its handler makes of it. Never success, so that nothing wrong goes on.
   int fail(const Communicator* communicator, int error, const std::string& what) const;
+  /// The same with a text that fmt::format makes.
+  template <class Arg, class... Args>
+  int fail(const Communicator* communicator, int error, fmt::format_string<Arg, Args...> format,
+           Arg&& arg, Args&&... args) const {
+    return fail(communicator, error,
+                fmt::format(format, std::forward<Arg>(arg), std::forward<Args>(args)...));
+  }
   /// Returns the code that the program sees for that error.
   int result(int error) const { return is_forgiven ? MPI_SUCCESS : error; }
   /// Returns MPI_SUCCESS if the program gave places for all these results, else an error.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Probes that take the message they find, and receives of it.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "mpi/api/continuation.hpp"
@@ -56,7 +54,7 @@ bool set_buffer(const Call& call, void* address, std::int64_t count, MPI_Datatyp
   const Datatype* const datatype = call.communicated(type, count, error);
   if (datatype == nullptr) return false;
   if (count < 0) {
-    error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+    error = call.fail(&library().world, MPI_ERR_COUNT, "the count is {}", count);
     return false;
   }
   request.buffer = {address, static_cast<std::uint64_t>(count), datatype};
@@ -138,12 +136,6 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* handle
   return message.call.settle(message.communicator);
 }
 
-WEFT_MPI_COUNTED(MPI_Mrecv,
-                 (void* buffer, Count count, MPI_Datatype type, MPI_Message* handle,
-                  MPI_Status* status),
-                 receive_matched, (buffer, count, type, handle, status))
+WEFT_MPI_BOTH(MPI_Mrecv, receive_matched)
 
-WEFT_MPI_COUNTED(MPI_Imrecv,
-                 (void* buffer, Count count, MPI_Datatype type, MPI_Message* handle,
-                  MPI_Request* request),
-                 start_matched, (buffer, count, type, handle, request))
+WEFT_MPI_BOTH(MPI_Imrecv, start_matched)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that the library allocates, and calls that change nothing.
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -28,7 +26,7 @@ int MPI_Alloc_mem(MPI_Aint bytes, MPI_Info, void* address) {
   void* const memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) {
     return Call{"MPI_Alloc_mem"}.fail(&library().world, MPI_ERR_NO_MEM,
-                                      fmt::format("there are no {} bytes of memory", bytes));
+                                      "there are no {} bytes of memory", bytes);
   }
   std::memcpy(address, &memory, sizeof memory);
   return MPI_SUCCESS;

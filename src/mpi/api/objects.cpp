@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators and operations of the program's own.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "mpi/api/intercommunicators.hpp"
@@ -126,8 +124,8 @@ int MPI_Op_free(MPI_Op* operation) {
   UserOperation* const found =
       is_of(abi::made_op, *operation) ? mpi.operations.find(number_of(*operation)) : nullptr;
   if (found == nullptr || found->is_freed) {
-    return call.fail(&mpi.world, MPI_ERR_OP,
-                     fmt::format("{:#x} is no operation of the program's", abi::shown(*operation)));
+    return call.fail(&mpi.world, MPI_ERR_OP, "{:#x} is no operation of the program's",
+                     abi::shown(*operation));
   }
   // A persistent request that uses it knows it by its handle.
   bool may_be_used = false;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pack and unpack: a program's own messages of several parts. Packed elements are their bytes one
 // behind the other.
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "mpi/api/counted.hpp"
@@ -17,8 +15,8 @@ std::byte* part_of(const Call& call, const void* packed, Number room, const Numb
                    std::uint64_t bytes, int& error) {
   if (*position < 0 || room < *position || static_cast<std::uint64_t>(room - *position) < bytes) {
     error = call.fail(&library().world, MPI_ERR_TRUNCATE,
-                      fmt::format("{} bytes at position {} are beyond the packed buffer of {}",
-                                  bytes, *position, room));
+                      "{} bytes at position {} are beyond the packed buffer of {}", bytes,
+                      *position, room);
     return nullptr;
   }
   return const_cast<std::byte*>(static_cast<const std::byte*>(packed)) + *position;
@@ -27,13 +25,13 @@ std::byte* part_of(const Call& call, const void* packed, Number room, const Numb
 const Datatype* elements_of(const Call& call, std::int64_t count, MPI_Datatype type, int& error) {
   const Datatype* const found = call.type(type, error);
   if (found == nullptr || count >= 0) return found;
-  error = call.fail(&library().world, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  error = call.fail(&library().world, MPI_ERR_COUNT, "the count is {}", count);
   return nullptr;
 }
 
 template <class Number>
 int pack(const char* function, const void* from, Number count, MPI_Datatype type, void* packed,
-         Number room, Number* position) {
+         Number room, Number* position, MPI_Comm) {
   const Call call{function};
   int error = MPI_SUCCESS;
   const Datatype* const found = elements_of(call, count, type, error);
@@ -48,7 +46,7 @@ int pack(const char* function, const void* from, Number count, MPI_Datatype type
 
 template <class Number>
 int unpack(const char* function, const void* packed, Number room, Number* position, void* into,
-           Number count, MPI_Datatype type) {
+           Number count, MPI_Datatype type, MPI_Comm) {
   const Call call{function};
   int error = MPI_SUCCESS;
   const Datatype* const found = elements_of(call, count, type, error);
@@ -62,15 +60,15 @@ int unpack(const char* function, const void* packed, Number room, Number* positi
 }
 
 template <class Number>
-int pack_size(const char* function, Number count, MPI_Datatype type, Number* bytes) {
+int pack_size(const char* function, Number count, MPI_Datatype type, MPI_Comm, Number* bytes) {
   const Call call{function};
   int error = MPI_SUCCESS;
   const Datatype* const found = elements_of(call, count, type, error);
   if (found == nullptr) return error;
   const std::uint64_t all = static_cast<std::uint64_t>(count) * found->size();
   if (all > static_cast<std::uint64_t>(std::numeric_limits<Number>::max())) {
-    return call.fail(&library().world, MPI_ERR_COUNT,
-                     fmt::format("{} bytes are more than the result can tell", all));
+    return call.fail(&library().world, MPI_ERR_COUNT, "{} bytes are more than the result can tell",
+                     all);
   }
   *bytes = static_cast<Number>(all);
   return MPI_SUCCESS;
@@ -81,13 +79,6 @@ int pack_size(const char* function, Number count, MPI_Datatype type, Number* byt
 
 using namespace weft::mpi;
 
-WEFT_MPI_COUNTED(MPI_Pack,
-                 (const void* from, Count count, MPI_Datatype type, void* packed, Count room,
-                  Count* position, MPI_Comm),
-                 pack, (from, count, type, packed, room, position))
-WEFT_MPI_COUNTED(MPI_Unpack,
-                 (const void* packed, Count room, Count* position, void* into, Count count,
-                  MPI_Datatype type, MPI_Comm),
-                 unpack, (packed, room, position, into, count, type))
-WEFT_MPI_COUNTED(MPI_Pack_size, (Count count, MPI_Datatype type, MPI_Comm, Count* bytes), pack_size,
-                 (count, type, bytes))
+WEFT_MPI_BOTH(MPI_Pack, pack)
+WEFT_MPI_BOTH(MPI_Unpack, unpack)
+WEFT_MPI_BOTH(MPI_Pack_size, pack_size)

@@ -178,9 +178,8 @@ int prepare_partitioned(Message message, bool sends, int parts, MPI_Request* han
   if (parts < 1 || message.peer == MPI_ANY_SOURCE || message.tag == MPI_ANY_TAG) {
     return message.call.fail(
         message.communicator, MPI_ERR_ARG,
-        fmt::format("{} parts from {} with tag {}: there is at least one part, "
-                    "and no wildcard",
-                    parts, message.peer, message.tag));
+        "{} parts from {} with tag {}: there is at least one part, and no wildcard", parts,
+        message.peer, message.tag);
   }
   auto what = std::make_shared<Partitioned>(Partitioned{.buffer = message.buffer,
                                                         .rank_there = message.peer,
@@ -212,8 +211,8 @@ Partitioned* find_partitioned(const Call& call, MPI_Request handle, bool sends, 
     return nullptr;
   }
   if (first < 0 || first > last || last >= start->what->parts) {
-    error = call.fail(&library().world, MPI_ERR_ARG,
-                      fmt::format("parts {} to {} of {}", first, last, start->what->parts));
+    error = call.fail(&library().world, MPI_ERR_ARG, "parts {} to {} of {}", first, last,
+                      start->what->parts);
     return nullptr;
   }
   return start->what.get();

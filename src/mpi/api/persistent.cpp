@@ -70,26 +70,11 @@ int start(const Call& call, MPI_Request handle) {
 }  // namespace
 }  // namespace weft::mpi
 
-WEFT_MPI_COUNTED(MPI_Send_init,
-                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 prepare, (Mode::send, buffer, count, type, peer, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Ssend_init,
-                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 prepare, (Mode::synchronous, buffer, count, type, peer, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Rsend_init,
-                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 prepare, (Mode::send, buffer, count, type, peer, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Bsend_init,
-                 (const void* buffer, Count count, MPI_Datatype type, int peer, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 prepare, (Mode::buffered, buffer, count, type, peer, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Recv_init,
-                 (void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                  MPI_Request* request),
-                 prepare, (Mode::receive, buffer, count, type, peer, tag, comm, request))
+WEFT_MPI_BOTH(MPI_Send_init, prepare, Mode::send)
+WEFT_MPI_BOTH(MPI_Ssend_init, prepare, Mode::synchronous)
+WEFT_MPI_BOTH(MPI_Rsend_init, prepare, Mode::send)
+WEFT_MPI_BOTH(MPI_Bsend_init, prepare, Mode::buffered)
+WEFT_MPI_BOTH(MPI_Recv_init, prepare, Mode::receive)
 
 using namespace weft::mpi;
 

@@ -2,8 +2,6 @@
 // The chapter on point-to-point communication: sends, receives, probes.
 #include "mpi/api/point_to_point.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "mpi/api/counted.hpp"
@@ -12,20 +10,19 @@ namespace weft::mpi {
 
 int Message::fail() {
   if (communicator == nullptr || count >= 0) return error;
-  return call.fail(communicator, MPI_ERR_COUNT, fmt::format("the count is {}", count));
+  return call.fail(communicator, MPI_ERR_COUNT, "the count is {}", count);
 }
 
 int Message::check_otherwise(bool sends) {
   if (tag < 0 && (sends || tag != MPI_ANY_TAG)) {
-    return call.fail(communicator, MPI_ERR_TAG, fmt::format("the tag is {}", tag));
+    return call.fail(communicator, MPI_ERR_TAG, "the tag is {}", tag);
   }
   is_null = peer == MPI_PROC_NULL;
   const bool is_any = !sends && peer == MPI_ANY_SOURCE;
   const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();
   if (is_null || is_any || is_rank) return MPI_SUCCESS;
-  return call.fail(
-      communicator, MPI_ERR_RANK,
-      fmt::format("{} is no rank of a communicator of {}", peer, communicator->group.size()));
+  return call.fail(communicator, MPI_ERR_RANK, "{} is no rank of a communicator of {}", peer,
+                   communicator->group.size());
 }
 
 Status Message::null_status() {
@@ -87,10 +84,10 @@ const Communicator& communicator_of(const Request& receive) {
 }  // namespace
 
 int fail_truncated(const Call& call, const Request& request) {
-  return call.fail(&communicator_of(request), MPI_ERR_TRUNCATE,
-                   fmt::format("the message of rank {} with tag {} is longer than the receive's "
-                               "buffer of {} bytes",
-                               request.status.source, request.status.tag, request.buffer.bytes()));
+  return call.fail(
+      &communicator_of(request), MPI_ERR_TRUNCATE,
+      "the message of rank {} with tag {} is longer than the receive's buffer of {} bytes",
+      request.status.source, request.status.tag, request.buffer.bytes());
 }
 
 namespace {
@@ -231,48 +228,16 @@ int get_count(const char* function, const MPI_Status* status, MPI_Datatype type,
 }  // namespace
 }  // namespace weft::mpi
 
-WEFT_MPI_COUNTED(MPI_Send,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm),
-                 send, (buffer, count, type, to, tag, comm))
-WEFT_MPI_COUNTED(MPI_Ssend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm),
-                 send_as, (true, buffer, count, type, to, tag, comm))
-WEFT_MPI_COUNTED(MPI_Rsend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm),
-                 send_as, (false, buffer, count, type, to, tag, comm))
-WEFT_MPI_COUNTED(MPI_Isend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 start_send, (buffer, count, type, to, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Issend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 start_send_as, (true, buffer, count, type, to, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Irsend,
-                 (const void* buffer, Count count, MPI_Datatype type, int to, int tag,
-                  MPI_Comm comm, MPI_Request* request),
-                 start_send_as, (false, buffer, count, type, to, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Recv,
-                 (void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                  MPI_Status* status),
-                 receive, (buffer, count, type, from, tag, comm, status))
-WEFT_MPI_COUNTED(MPI_Irecv,
-                 (void* buffer, Count count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                  MPI_Request* request),
-                 start_receive, (buffer, count, type, from, tag, comm, request))
-WEFT_MPI_COUNTED(MPI_Sendrecv,
-                 (const void* send_buffer, Count send_count, MPI_Datatype send_type, int to,
-                  int send_tag, void* receive_buffer, Count receive_count,
-                  MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
-                  MPI_Status* status),
-                 send_and_receive,
-                 (send_buffer, send_count, send_type, to, send_tag, receive_buffer, receive_count,
-                  receive_type, from, receive_tag, comm, status))
-WEFT_MPI_COUNTED(MPI_Get_count, (const MPI_Status* status, MPI_Datatype type, Count* count),
-                 get_count, (status, type, count))
+WEFT_MPI_BOTH(MPI_Send, send)
+WEFT_MPI_BOTH(MPI_Ssend, send_as, true)
+WEFT_MPI_BOTH(MPI_Rsend, send_as, false)
+WEFT_MPI_BOTH(MPI_Isend, start_send)
+WEFT_MPI_BOTH(MPI_Issend, start_send_as, true)
+WEFT_MPI_BOTH(MPI_Irsend, start_send_as, false)
+WEFT_MPI_BOTH(MPI_Recv, receive)
+WEFT_MPI_BOTH(MPI_Irecv, start_receive)
+WEFT_MPI_BOTH(MPI_Sendrecv, send_and_receive)
+WEFT_MPI_BOTH(MPI_Get_count, get_count)
 
 using namespace weft::mpi;
 

@@ -307,7 +307,7 @@ int MPI_Comm_join(int socket, MPI_Comm* made) {
     SocketGreeting theirs;
     job.job_id.copy(ours.job.data(), ours.job.size() - 1);
     if (!exchange_greetings(socket, ours, theirs)) {
-      return call.fail(self, MPI_ERR_OTHER, fmt::format("the socket {} broke", socket));
+      return call.fail(self, MPI_ERR_OTHER, "the socket {} broke", socket);
     }
     other.generation = theirs.generation;
     other.members = {theirs.node};

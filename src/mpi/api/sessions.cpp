@@ -64,8 +64,7 @@ std::size_t place_of_set(std::string_view name) {
 }
 
 int fail_set(const SessionCall& call, std::string_view name) {
-  return call.fail(MPI_ERR_ARG,
-                   fmt::format("'{}' is no set of processes; use mpi://WORLD or mpi://SELF", name));
+  return call.fail(MPI_ERR_ARG, "'{}' is no set of processes; use mpi://WORLD or mpi://SELF", name);
 }
 
 /// The thread level that the program asks for, of the names of the standard.
@@ -160,7 +159,7 @@ int MPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* handler) {
 int MPI_Session_call_errhandler(MPI_Session session, int code) {
   const SessionCall call("MPI_Session_call_errhandler", session);
   if (!call) return call.error;
-  (void)call.fail(code, fmt::format("the program calls for error {}", code));
+  (void)call.fail(code, "the program calls for error {}", code);
   return MPI_SUCCESS;
 }
 
@@ -175,21 +174,18 @@ int MPI_Session_finalize(MPI_Session* session) {
 }
 
 int MPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* count) {
-  const SessionCall call("MPI_Session_get_num_psets", session);
+  const SessionCall call("MPI_Session_get_num_psets", session, count);
   if (!call) return call.error;
-  if (const int error = call.check_results(count)) return error;
   *count = static_cast<int>(process_sets.size());
   return MPI_SUCCESS;
 }
 
 int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, char* name) {
-  const SessionCall call("MPI_Session_get_nth_pset", session);
+  const SessionCall call("MPI_Session_get_nth_pset", session, length);
   if (!call) return call.error;
-  if (const int error = call.check_results(length)) return error;
   const auto i = static_cast<std::size_t>(n);
   if (n < 0 || i >= process_sets.size()) {
-    return call.fail(MPI_ERR_ARG,
-                     fmt::format("{} is no number of a set; there are {}", n, process_sets.size()));
+    return call.fail(MPI_ERR_ARG, "{} is no number of a set; there are {}", n, process_sets.size());
   }
   // A length of 0 asks for the one that is needed.
   const int room = *length;
@@ -204,9 +200,8 @@ int MPI_Session_get_nth_pset(MPI_Session session, MPI_Info, int n, int* length, 
 }
 
 int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* info) {
-  const SessionCall call("MPI_Session_get_pset_info", session);
+  const SessionCall call("MPI_Session_get_pset_info", session, name, info);
   if (!call) return call.error;
-  if (const int error = call.check_results(name, info)) return error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
   const std::size_t size = set == 0 ? library().world.group.size() : 1;
@@ -215,9 +210,8 @@ int MPI_Session_get_pset_info(MPI_Session session, const char* name, MPI_Info* i
 }
 
 int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
-  const SessionCall call("MPI_Session_get_info", session);
+  const SessionCall call("MPI_Session_get_info", session, info);
   if (!call) return call.error;
-  if (const int error = call.check_results(info)) return error;
   // Of the process, which may have had it before this session, and never loses it.
   const bool is_multiple = Held::has_threads();
   *info = keep_info({.entries = {{"thread_level",
@@ -226,9 +220,8 @@ int MPI_Session_get_info(MPI_Session session, MPI_Info* info) {
 }
 
 int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group* group) {
-  const SessionCall call("MPI_Group_from_session_pset", session);
+  const SessionCall call("MPI_Group_from_session_pset", session, name, group);
   if (!call) return call.error;
-  if (const int error = call.check_results(name, group)) return error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
   *group = keep_group(set == 0 ? library().world.group.members : library().self.group.members);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on process creation: programs that processes have started, and their parents.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -118,9 +116,8 @@ Communicator* check(const Call& call, MPI_Comm comm, int root, int& error) {
   if (is_inter(*parents)) {
     error = call.fail(parents, MPI_ERR_COMM, "the communicator has two groups");
   } else if (root < 0 || static_cast<std::uint32_t>(root) >= parents->group.size()) {
-    error = call.fail(
-        parents, MPI_ERR_ROOT,
-        fmt::format("{} is no rank of a communicator of {}", root, parents->group.size()));
+    error = call.fail(parents, MPI_ERR_ROOT, "{} is no rank of a communicator of {}", root,
+                      parents->group.size());
   }
   return error == MPI_SUCCESS ? parents : nullptr;
 }

@@ -125,8 +125,7 @@ int set_elements(const char* function, MPI_Status* status, MPI_Datatype type, st
 
 using namespace weft::mpi;
 
-WEFT_MPI_COUNTED(MPI_Get_elements, (const MPI_Status* status, MPI_Datatype type, Count* count),
-                 get_elements, (status, type, count))
+WEFT_MPI_BOTH(MPI_Get_elements, get_elements)
 int MPI_Get_elements_x(const MPI_Status* status, MPI_Datatype type, MPI_Count* count) {
   return get_elements("MPI_Get_elements_x", status, type, count);
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on topologies: grids and graphs.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -85,8 +83,8 @@ int make(const Call& call, MPI_Comm comm, std::size_t processes, Topology topolo
   if (parent == nullptr) return error;
   if (processes > parent->group.size()) {
     return call.fail(parent, MPI_ERR_TOPOLOGY,
-                     fmt::format("a topology of {} processes needs more than the communicator's {}",
-                                 processes, parent->group.size()));
+                     "a topology of {} processes needs more than the communicator's {}", processes,
+                     parent->group.size());
   }
   const auto& all = parent->group.members;
   Group group{.members = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(processes)},
@@ -192,16 +190,15 @@ int MPI_Dims_create(int processes, int dimensions, int* sizes) {
     if (sizes[d] == 0) {
       ++open;
     } else if (sizes[d] < 0 || rest % sizes[d] != 0) {
-      return call.fail(
-          &library().world, MPI_ERR_DIMS,
-          fmt::format("{} processes cannot have {} in dimension {}", processes, sizes[d], d));
+      return call.fail(&library().world, MPI_ERR_DIMS,
+                       "{} processes cannot have {} in dimension {}", processes, sizes[d], d);
     } else {
       rest /= sizes[d];
     }
   }
   if (open == 0) return MPI_SUCCESS;
   if (rest < 1) {
-    return call.fail(&library().world, MPI_ERR_ARG, fmt::format("{} processes", processes));
+    return call.fail(&library().world, MPI_ERR_ARG, "{} processes", processes);
   }
   const ClosestFactors factors(rest, open);
   auto next = factors.best().begin();
@@ -257,7 +254,7 @@ int MPI_Cart_coords(MPI_Comm comm, int rank, int room, int* coordinates) {
   const TopologyCall call("MPI_Cart_coords", comm, MPI_CART);
   if (!call) return call.error;
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= call.object->group.size()) {
-    return call.fail(call.object, MPI_ERR_RANK, fmt::format("{} is no rank of the grid", rank));
+    return call.fail(call.object, MPI_ERR_RANK, "{} is no rank of the grid", rank);
   }
   const auto found = call->coordinates_of(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), coordinates);
@@ -269,9 +266,8 @@ int MPI_Cart_shift(MPI_Comm comm, int dimension, int distance, int* source, int*
   if (!call) return call.error;
   const auto d = static_cast<std::size_t>(dimension);
   if (dimension < 0 || d >= call->sizes.size()) {
-    return call.fail(
-        call.object, MPI_ERR_ARG,
-        fmt::format("{} is no dimension of a grid of {}", dimension, call->sizes.size()));
+    return call.fail(call.object, MPI_ERR_ARG, "{} is no dimension of a grid of {}", dimension,
+                     call->sizes.size());
   }
   auto before = call->coordinates_of(static_cast<int>(call.object->group.rank));
   auto after = before;
