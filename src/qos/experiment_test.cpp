@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 
 #include "qos/calibration.hpp"
 #include "qos/placement.hpp"
+#include "qos/track.hpp"
 #include "qos/two_jobs_for_test.hpp"
 #include "qos/window.hpp"
 #include "sim/scenario/scenario_file.hpp"
@@ -177,33 +177,42 @@ TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_th
   EXPECT_TRUE(run_experiment(options).ok());
 }
 
-/// Changes what comes after "windows" in the file of an algorithm-1 track.
-void change_windows(const std::string& directory, const std::function<void(std::string&)>& change) {
-  const std::string file = directory + "/algorithm-1-0.json";
+std::string read(const std::string& file) {
   std::ifstream in(file);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  const std::size_t at = text.find("\"windows\":");
-  ASSERT_NE(at, std::string::npos);
-  std::string windows = text.substr(at);
-  change(windows);
-  std::ofstream(file) << text.substr(0, at) << windows;
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(experiment, refuses_kept_windows_that_are_not_of_its_jobs) {
-  for (const char* window : {"[[],[]", "[[],[],[]", "[[],[[1]],[]", "[[],[[1],[2]],[[3],[]]",
-                             "[[],[[1],[2]],[[3],[4]]"}) {
-    const Directory directory;
-    ExperimentOptions options = short_experiment();
-    options.directory = directory.path();
-    options.period = Duration::microseconds(200);
-    options.iterations = options.placements = 1;
-    ASSERT_TRUE(run_experiment(options).ok());
-    change_windows(directory.path(), [&](std::string& windows) {
-      windows = "\"windows\":[" + (window + windows.substr(windows.rfind(',')));
-    });
-    const auto refused = run_experiment(options);
-    ASSERT_FALSE(refused.ok()) << window;
-    EXPECT_EQ(refused.error().code, ErrorCode::corrupt) << window;
+TEST(experiment, refuses_kept_windows_that_were_damaged_and_replaces_them_when_told_to) {
+  const Directory directory;
+  ExperimentOptions options = short_experiment();
+  options.directory = directory.path();
+  options.period = Duration::microseconds(200);
+  options.iterations = options.placements = 1;
+  const auto whole = run_experiment(options);
+  ASSERT_TRUE(whole.ok());
+  for (const std::string track : {"default", "algorithm-1"}) {
+    const std::string file = directory.path() + "/" + track + "-0.json";
+    const std::string text = read(file);
+    const std::size_t windows = text.find("\"windows\":[");
+    ASSERT_NE(windows, std::string::npos);
+    const std::size_t figure = text.find_first_of("0123456789", windows);
+    const std::size_t end = text.find_first_not_of("0123456789", figure);
+    for (const char* damaged :
+         {"-3", "9", "0.5", "1e300", "18446744073709551615", "null", "NaN", "[]", "1,1", ""}) {
+      std::ofstream(file) << text.substr(0, figure) << damaged << text.substr(end);
+      const auto refused = run_experiment(options);
+      ASSERT_FALSE(refused.ok()) << track << damaged;
+      EXPECT_EQ(refused.error().code, ErrorCode::corrupt) << track << damaged;
+      EXPECT_EQ(refused.error().message.find("--out: " + file + ": it"), 0U)
+          << refused.error().message;
+      EXPECT_TRUE(refused.error().message.ends_with("or begin anew with --force"));
+    }
+    options.replaces = true;
+    const auto replaced = run_experiment(options);
+    ASSERT_TRUE(replaced.ok());
+    EXPECT_EQ(replaced->jobs[0].controlled_work, whole->jobs[0].controlled_work);
+    options.replaces = false;
+    EXPECT_EQ(read(file), text);
   }
 }
 
@@ -215,8 +224,14 @@ TEST(experiment, continues_no_windows_with_levels_that_its_controller_would_not_
   const auto whole = run_experiment(options);
   ASSERT_TRUE(whole.ok());
   // As if the controller had chosen other levels for the last window.
-  change_windows(directory.path(),
-                 [](std::string& windows) { windows.insert(windows.rfind(',') + 1, "1"); });
+  const std::string file = directory.path() + "/algorithm-1-0.json";
+  const std::string text = read(file);
+  const std::string key = "\"fingerprint\":\"";
+  const std::string fingerprint = text.substr(text.find(key) + key.size(), 8);
+  auto windows = windows_of(text, fingerprint);
+  ASSERT_TRUE(windows.ok());
+  ++windows->back().levels;
+  std::ofstream(file) << to_text(fingerprint, *windows);
   const auto refused = run_experiment(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find(

@@ -34,7 +34,8 @@ struct KeptWindow {
 
 /// The text of a track's file. `fingerprint` identifies its experiment.
 std::string to_text(const std::string& fingerprint, const std::vector<KeptWindow>& windows);
-/// Errors: no such text (corrupt), or that of another experiment (invalid_argument).
+/// Errors: no such text or a damaged one (corrupt), or that of another experiment
+/// (invalid_argument).
 Result<std::vector<KeptWindow>> windows_of(const std::string& text, const std::string& fingerprint);
 
 /// One thread at a time, except for `simulate`.
@@ -85,7 +86,6 @@ class Track {
   Result<std::uint64_t> isolated_work(const Presence& job);
   Result<void> prepare();
   Result<void> check_kept();
-  bool is_of_present(const KeptWindow& kept) const;
   Result<void> control();
   Error cannot_continue(ErrorCode code, std::string_view why) const;
   void announce(const std::vector<Presence>& present);
