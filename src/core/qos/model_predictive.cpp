@@ -18,7 +18,13 @@ constexpr double least_gain_of_trial = 0.0005;
 constexpr double racing_margin = 0.001;
 constexpr std::uint32_t windows_of_a_look = 16;
 constexpr double harm = -0.01;
-constexpr double bearable = 0.005;  ///< loss of a job
+/// The loss of a job that counts as it is: noise; and, where isolation would give jobs much on
+/// average, a share of that beyond a tenth. There hardly anything helps one job and costs no other
+/// one more than noise.
+constexpr double least_bearable = 0.005;
+constexpr double most_bearable = 0.04;
+constexpr double much = 0.1;
+constexpr double bearable_share = 0.2;
 /// Prices of a larger loss. With the last one alone a search would not get past levels that harm a
 /// job for now.
 constexpr double price_at_first = 15;
@@ -34,7 +40,7 @@ double work_of(const JobWindow& job) {
 
 /// The value of gains that a twin predicts: their mean, in which losses that a reader of results
 /// would notice are nearly forbidden. Noise of windows would hide these; predictions have less.
-double value_of(std::span<const double> gains, double price) {
+double value_of(std::span<const double> gains, double bearable, double price) {
   double sum = 0;
   for (const double gain : gains) {
     sum += gain < -bearable ? -bearable + price * (gain + bearable) : gain;
@@ -158,6 +164,9 @@ bool ModelPredictive::predict_alone() {
     if (failed_) return false;
     bound_.push_back(*work / base_work_[0][j] - 1);
   }
+  const double mean = std::accumulate(bound_.begin(), bound_.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(bound_.size(), 1));
+  bearable_ = std::clamp(bearable_share * (mean - much), least_bearable, most_bearable);
   return true;
 }
 
@@ -201,8 +210,8 @@ bool ModelPredictive::consider(const Rungs& rungs) {
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       gains.push_back(work_of(jobs[j]) / base_work_[draw][j] - 1);
     }
-    gained =
-        value_of(trial.mean_gains(draw + 1), price_) - value_of(best_.mean_gains(draw + 1), price_);
+    gained = value_of(trial.mean_gains(draw + 1), bearable_, price_) -
+             value_of(best_.mean_gains(draw + 1), bearable_, price_);
     if (gained < -racing_margin / (draw + 1)) return false;
   }
   if (gained <= least_gain_of_trial) return false;

@@ -74,7 +74,8 @@ class ModelPredictive final : public Controller {
   std::vector<Gains> base_work_;      // of the twin on default, by draw
   Gains bound_;                       // of the twin alone: what each job could gain
   double share_ = 1;                  // of a window that a prediction takes
-  double price_ = 0;                  // of losses
+  double bearable_ = 0;               // loss of a job
+  double price_ = 0;                  // of a larger one
   std::uint32_t draws_ = 0;
   std::uint32_t predictions_ = 0;
   std::uint32_t limit_ = 0;  // of predictions in this part of the search

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "core/qos/controllers.hpp"
@@ -66,8 +67,9 @@ class RuleTwin final : public Twin {
                 {.iterations = work_[1], .waited = waits[1], .progress = progress_[1]}};
     return windows_;
   }
-  std::optional<double> predict_alone(std::size_t, std::uint32_t, double) override { return 110.2; }
+  std::optional<double> predict_alone(std::size_t, std::uint32_t, double) override { return alone; }
 
+  double alone = 110.2;
   std::uint32_t draw = 0;
 
  private:
@@ -128,6 +130,20 @@ TEST(model_predictive, lets_no_job_pay_a_percent_for_another_ones_gain) {
       return weight(1) > 2 ? std::pair{0.05, -loss} : std::pair{0.0, 0.0};
     });
     EXPECT_EQ(settled(twin).configuration().level_of == all_default(), loss == 0.01) << loss;
+  }
+}
+
+TEST(model_predictive, lets_a_job_pay_more_where_jobs_lose_much_to_each_other) {
+  for (const auto& [alone, loss, pays] :
+       {std::tuple{135.0, 0.02, true}, std::tuple{110.2, 0.02, false},
+        std::tuple{90.0, 0.004, true}, std::tuple{90.0, 0.02, false},
+        std::tuple{1000.0, 0.05, false}}) {
+    RuleTwin twin([&](const RuleTwin::Weight& weight) {
+      return weight(1) > 2 ? std::pair{0.15, -loss} : std::pair{0.0, 0.0};
+    });
+    twin.alone = alone;
+    EXPECT_EQ(settled(twin).configuration().level_of != all_default(), pays)
+        << alone << " " << loss;
   }
 }
 
