@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -41,6 +42,9 @@ constexpr std::array own_files{
     OwnFile{"network.html", "content=\"weft report\""},
 };
 constexpr std::size_t first_bytes = 2048;
+/// What `weft report` reads.
+constexpr std::array<std::string_view, 4> records{"run.json", "compare.json", "network.json",
+                                                  "qos.json"};
 
 bool is_own(const fs::path& path, std::string_view mark) {
   std::ifstream file(path, std::ios::binary);
@@ -101,11 +105,10 @@ Result<void> refuse_foreign_files(const std::string& directory, bool force, std:
                      path.string());
     }
     if (force || is_own(path, file.mark)) continue;
-    if (reads_records && path.extension() == ".json") {
+    if (reads_records && std::ranges::find(records, file.name) != records.end()) {
       return invalid(
           "{}: {} is there, and weft did not write it; make such a directory with weft stream "
-          "local "
-          "--out DIR, or with --out of weft simulate or weft qos",
+          "local --out DIR, or with --out of weft simulate or weft qos",
           option, path.string());
     }
     return invalid(

@@ -88,8 +88,8 @@ Result<std::vector<RunRecord>> read_runs(const std::string& dir) {
   if (runs.empty()) {
     return make_error(
         ErrorCode::not_found,
-        "weft did not write '{}': it has no record of a run; make such a directory with weft "
-        "stream local --out DIR, or with --out of weft simulate or weft qos",
+        "'{}' has no record that a report is made of; make such a directory with weft stream local "
+        "--out DIR, or with --out of weft simulate or weft qos",
         dir);
   }
   return runs;

@@ -229,7 +229,7 @@ TEST_F(run_files, errors_name_the_file) {
   Result<std::vector<RunRecord>> runs = read_runs(dir_);
   ASSERT_FALSE(runs.ok());
   EXPECT_EQ(runs.error().code, ErrorCode::not_found);
-  EXPECT_THAT(runs.error().message, HasSubstr("weft did not write '" + dir_ + "'"));
+  EXPECT_THAT(runs.error().message, HasSubstr("'" + dir_ + "' has no record"));
 
   put("compare.json", "{\"runs\":[]}");
   runs = read_runs(dir_);

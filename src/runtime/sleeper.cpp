@@ -168,6 +168,7 @@ void Sleeper::lose(Instant begun, Instant now) {
       begun - std::max(lost_at_, crowded_until_);  // while it slept it lost none
   lost_ =
       std::max(lost_ - std::max(between, Duration{}) / fair_fraction, Duration{}) + (now - begun);
+  lost_ = std::min(lost_, most_lost * 2);  // else hours beside somebody take minutes to forget
   lost_at_ = now;
   if (lost_ > most_lost) crowded_until_ = now + crowded;
 }

@@ -103,6 +103,19 @@ TEST_F(SharedCore, spins_as_long_as_yields_are_short) {
   EXPECT_TRUE(sleeps_at(begin + Duration::microseconds(400)));
 }
 
+TEST_F(SharedCore, forgets_soon_however_long_somebody_computed_beside_it) {
+  sleeper.busy(begin);
+  Instant now = lose_core(begin, 5);
+  for (int i = 0; i < 100; ++i) {
+    now = now + Duration::milliseconds(20) + Duration::microseconds(100);
+    sleeper.busy(now);
+    now = lose_core(now, 1);
+  }
+  now = now + Duration::milliseconds(220);
+  sleeper.busy(now);
+  EXPECT_FALSE(sleeps_at(lose_core(now, 2)));
+}
+
 TEST_F(SharedCore, sleeps_instead_of_yielding_to_somebody_who_keeps_the_core) {
   sleeper.busy(begin);
   const Instant late = lose_core(begin, 5);

@@ -136,7 +136,10 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   std::vector<std::byte> packed(is_straight ? 0 : bytes);
   if (writes && representation != nullptr) {
     const int error = representation->write(converted, address, packed);
-    if (error != MPI_SUCCESS) return file.fail_conversion(call, error);
+    if (error != MPI_SUCCESS) {
+      if (access.who == Who::all) miss_together(file, access.direction);
+      return file.fail_conversion(call, error);
+    }
   } else if (writes && !packed.empty()) {
     type->pack(address, count, packed.data());
   }
@@ -150,12 +153,13 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
   status = empty_status();
   status.bytes = static_cast<std::uint64_t>(done);
-  const auto read = std::span(packed).first(is_straight ? 0 : status.bytes);
+  auto read = std::span(packed).first(is_straight ? 0 : status.bytes);
   if (writes) {
     if (representation != nullptr && status.bytes == bytes) status.bytes = count * type->size();
   } else if (representation != nullptr) {
     const int error = representation->read(converted, read, address, status.bytes);
     if (error != MPI_SUCCESS) return file.fail_conversion(call, error);
+    done = static_cast<std::int64_t>(read.size());
   } else if (!packed.empty()) {
     type->unpack(read, address);
   }

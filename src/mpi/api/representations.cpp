@@ -35,7 +35,7 @@ class External32 final : public Representation {
     layout.to_external(packed.data(), file.data());
     return MPI_SUCCESS;
   }
-  int read(const FileElements& elements, std::span<std::byte> file, void* memory,
+  int read(const FileElements& elements, std::span<std::byte>& file, void* memory,
            std::uint64_t& bytes) const override {
     const ExternalLayout layout(elements.call, elements.handle, elements.count);
     std::vector<std::byte> packed(layout.inside());
@@ -64,13 +64,14 @@ struct OwnRepresentation final : Representation {
     e.type.pack(memory, e.count, file.data());
     return MPI_SUCCESS;
   }
-  int read(const FileElements& e, std::span<std::byte> file, void* memory,
+  int read(const FileElements& e, std::span<std::byte>& file, void* memory,
            std::uint64_t& bytes) const override {
     Datatype in_file(Basic::bytes);
     if (const int error = make_file_type(e.call, *this, e.handle, in_file)) return error;
     // An element that the file has in part stays in the file.
     const std::uint64_t whole = in_file.size() == 0 ? 0 : file.size() / in_file.size();
     bytes = whole * e.type.size();
+    file = file.first(whole * in_file.size());
     if (to_memory) return convert(to_memory, e, memory, whole, file.data());
     if (in_file.size() != e.type.size()) return MPI_ERR_CONVERSION;
     e.type.unpack(file.first(bytes), memory);

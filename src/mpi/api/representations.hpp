@@ -30,8 +30,9 @@ class Representation {
   /// Converts all elements, at `memory`, to those in `file`, one behind the other.
   virtual int write(const FileElements& elements, void* memory,
                     std::span<std::byte> file) const = 0;
-  /// Converts those elements back that are in `file`, and sets how many bytes they have in memory.
-  virtual int read(const FileElements& elements, std::span<std::byte> file, void* memory,
+  /// Converts those elements back that are in `file`, which then ends behind the last of them, and
+  /// sets how many bytes they have in memory.
+  virtual int read(const FileElements& elements, std::span<std::byte>& file, void* memory,
                    std::uint64_t& bytes) const = 0;
 };
 

@@ -375,9 +375,21 @@ static void own(const char* path) {
   MPI_Aint extent = 0;
   MPI_File_get_type_extent(file, tile, &extent);
   expect(extent == 4 * (2 * size + 2), "the extent of a tile of floats");
+  MPI_File_set_view(file, 0, MPI_DOUBLE, MPI_DOUBLE, "floats", MPI_INFO_NULL);
+  MPI_Datatype three;
+  MPI_Type_contiguous(3, MPI_DOUBLE, &three);
+  MPI_Type_commit(&three);
+  MPI_File_seek(file, 4 * size - 4, MPI_SEEK_SET);
+  MPI_File_read(file, got, 2, three, &status);
+  MPI_Offset position = 0;
+  MPI_File_get_position(file, &position);
+  expect(position == 4 * size - 1, "an element that the file has in part is still to be read");
+  MPI_Type_free(&three);
   MPI_File_set_view(file, 0, MPI_DOUBLE, MPI_DOUBLE, "refusing", MPI_INFO_NULL);
   refused("no conversion", MPI_File_write_at(file, 0, mine, 1, MPI_DOUBLE, &status),
           MPI_ERR_CONVERSION);
+  const int code = MPI_File_write_at_all(file, 0, mine, rank == 0, MPI_DOUBLE, &status);
+  expect((code != MPI_SUCCESS) == (rank == 0), "only one cannot convert");
   MPI_File_read_at(file, 0, got, 1, MPI_DOUBLE, &status);
   expect(got[0] == 1, "converted by a function with counts of 64 bits");
   MPI_File_set_view(file, 0, MPI_FLOAT, MPI_FLOAT, "plain", MPI_INFO_NULL);
