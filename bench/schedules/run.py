@@ -55,6 +55,7 @@ PLACES = (*LINKS, "shm", "tcp")
 SHARE = 0.95          # of the best schedule's goodput
 FLOORS = 1.5
 ROUNDS_OF_LINKS = 30
+ROUNDS_OF_SIMULATED_LINKS = 120  # of 200 Mbit/s
 WAYS = 400
 LINKS_DECIDE = 0.85   # of the links' capacity
 NODES_DECIDE = 0.85   # of the processors' time
@@ -102,8 +103,8 @@ class Cell:
         enough ways from node to node that those weigh little in which the path fills."""
         if not self.rate:
             return 0
-        return max(ROUNDS_OF_LINKS * self.inputs * SIZES[self.size] / self.rate,
-                   WAYS * self.way_us / 1e6)
+        rounds = ROUNDS_OF_SIMULATED_LINKS if self.simulated else ROUNDS_OF_LINKS
+        return max(rounds * self.inputs * SIZES[self.size] / self.rate, WAYS * self.way_us / 1e6)
 
     def options(self, scratch, seconds):
         size = SIZES[self.size]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sink: the receiver of a compute node's timeslices. Write one to analyse timeslices in the compute
-// process (examples/consumer.cpp is 50 lines).
+// process (examples/sink.cpp is 60 lines).
 #pragma once
 
 #include <cstdint>

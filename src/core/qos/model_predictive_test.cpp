@@ -138,7 +138,7 @@ TEST(model_predictive, lets_a_job_pay_more_where_jobs_lose_much_to_each_other) {
        {std::tuple{135.0, 0.02, true}, std::tuple{110.2, 0.02, false},
         std::tuple{90.0, 0.004, true}, std::tuple{90.0, 0.02, false},
         std::tuple{1000.0, 0.05, false}}) {
-    RuleTwin twin([&](const RuleTwin::Weight& weight) {
+    RuleTwin twin([loss = loss](const RuleTwin::Weight& weight) {
       return weight(1) > 2 ? std::pair{0.15, -loss} : std::pair{0.0, 0.0};
     });
     twin.alone = alone;

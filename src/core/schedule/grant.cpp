@@ -38,9 +38,7 @@ GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
     : options_(options),
       inputs_(inputs),
       pace_({.min_in_flight = options.min_in_flight,
-             .first_in_flight = std::max(
-                 options.first_in_flight,
-                 static_cast<std::uint32_t>(options.first_of_inputs * static_cast<double>(inputs))),
+             .first_in_flight = options.first_in_flight,
              .max_in_flight = options.max_in_flight,
              .first_ahead = options.first_ahead,
              .max_ahead = options.open_timeslices},

@@ -39,11 +39,6 @@ struct GrantOptions {
   /// bytes that a path of 40 Gbit/s and 100 us holds. A node that began with one small contribution
   /// would take many round trips to fill such a path; a shorter path queues these bytes once.
   std::uint64_t first_window = 256 << 10;
-  /// As `first_in_flight`, but as a share of the input nodes; the largest of the three counts. With
-  /// half of them the first rounds leave links idle over long paths. With all of them input nodes
-  /// come to send to the same compute node at the same time, which overflows ports of little
-  /// memory.
-  double first_of_inputs = 0.75;
   std::uint32_t max_in_flight = 1 << 16;
   /// The capacity of a pair's ring. At most twice that of all rings is in flight.
   std::uint64_t pair_bytes = ~std::uint64_t{0};

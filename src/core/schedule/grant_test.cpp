@@ -102,18 +102,12 @@ TEST_F(granting_node, walks_over_the_inputs_downwards_beginning_with_its_own_num
 }
 
 TEST_F(granting_node, keeps_only_so_many_in_flight_and_asks_on_arrival) {
-  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0, .first_of_inputs = 0});
+  start(4, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0});
   first_round(4);
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 104}, {3, 104}}));
   EXPECT_TRUE(grants().empty());
   arrive(3, 104);
   EXPECT_EQ(grants(), (std::vector<Granted>{{2, 104}}));
-}
-
-TEST_F(granting_node, begins_with_three_quarters_of_the_inputs_in_flight_if_they_are_many) {
-  start(16, 0, {.first_window = 0});
-  first_round(16);
-  EXPECT_EQ(grants().size(), 12u);
 }
 
 TEST_F(granting_node, grants_many_small_contributions_by_one_message) {
@@ -482,7 +476,7 @@ TEST_F(granting_node, others_arrive_together_with_an_input_that_is_always_last) 
 }
 
 TEST_F(granting_node, has_one_input_tell_what_is_agreed_on_and_keeps_to_it) {
-  start(3, 1, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0, .first_of_inputs = 0});
+  start(3, 1, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
   first_round(3);
   EXPECT_EQ(grants(), (std::vector<Granted>{{1, 105}}));
   EXPECT_EQ(tellers_, (std::vector<std::uint32_t>{1}));

@@ -76,4 +76,7 @@ struct TypeMaker {
   int make(Datatype type, MPI_Datatype* made);
 };
 
+/// Returns the number of MPI's basic elements in one of that type, the entries of its type map.
+std::uint64_t elements_of(const Call& call, MPI_Datatype type);
+
 }  // namespace weft::mpi

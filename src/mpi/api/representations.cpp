@@ -82,8 +82,10 @@ struct OwnRepresentation final : Representation {
   static int convert(const Convert& function, const FileElements& e, void* memory,
                      std::uint64_t count, void* file) {
     if (count == 0) return MPI_SUCCESS;
-    return function(memory, e.handle, count, file) == MPI_SUCCESS ? MPI_SUCCESS
-                                                                  : MPI_ERR_CONVERSION;
+    // The standard's count is that of entries of the type map, not of whole elements.
+    return function(memory, e.handle, count * elements_of(e.call, e.handle), file) == MPI_SUCCESS
+               ? MPI_SUCCESS
+               : MPI_ERR_CONVERSION;
   }
 };
 

@@ -121,6 +121,10 @@ int set_elements(const char* function, MPI_Status* status, MPI_Datatype type, st
 }
 
 }  // namespace
+
+std::uint64_t elements_of(const Call& call, MPI_Datatype type) {
+  return elements_of(call, Parts(call, type));
+}
 }  // namespace weft::mpi
 
 using namespace weft::mpi;

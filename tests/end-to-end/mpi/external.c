@@ -284,7 +284,8 @@ static void tiles_of_longs(const char* path) {
   MPI_File_close(&file);
 }
 
-/* A representation of the program's own, in which a double is a float with the opposite sign. */
+/* A representation of the program's own, in which a double is a float with the opposite sign. The
+   functions get counts of doubles, whatever the datatype. */
 static int conversions = 0;
 static int extent_of(MPI_Datatype type, MPI_Aint* bytes, void* state) {
   int size_of = 0;
@@ -296,8 +297,9 @@ static int to_floats(void* memory, MPI_Datatype type, int count, void* file, MPI
                      void* state) {
   double doubles[64];
   float* const floats = file;
-  int bytes = 0;
-  MPI_Pack(memory, count, type, doubles, sizeof doubles, &bytes, MPI_COMM_SELF);
+  int bytes = 0, size_of = 0;
+  MPI_Type_size(type, &size_of);
+  MPI_Pack(memory, count * 8 / size_of, type, doubles, sizeof doubles, &bytes, MPI_COMM_SELF);
   for (int i = 0; i < bytes / 8; ++i) floats[i] = (float)-doubles[i];
   ++*(int*)state;
   return position == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
@@ -308,9 +310,9 @@ static int to_doubles(void* memory, MPI_Datatype type, MPI_Count count, void* fi
   const float* const floats = file;
   int size_of = 0, from = 0;
   MPI_Type_size(type, &size_of);
-  const int bytes = (int)count * size_of;
+  const int bytes = (int)count * 8;
   for (int i = 0; i < bytes / 8; ++i) doubles[i] = -floats[i];
-  MPI_Unpack(doubles, bytes, &from, memory, (int)count, type, MPI_COMM_SELF);
+  MPI_Unpack(doubles, bytes, &from, memory, bytes / size_of, type, MPI_COMM_SELF);
   ++*(int*)state;
   return position == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
