@@ -15,7 +15,8 @@ decide a median spread of at most 1.5 floors. Links decide where three things ho
  - grant's processes use less than 85 % of this machine's processors. Otherwise the order in which
    nodes get a processor decides. Each real cell with links has a simulated one with the same links,
    where every node has a processor of its own and the promise holds as well.
-The exit code is 1 when a promise is broken. Cells with disturbances are shown as they are.
+A star behind the floors says that links do not decide. The exit code is 1 when a promise is broken.
+Cells with disturbances are shown as they are.
 
 Leaves DIR/matrix.json and DIR/matrix.html, one page without other files. Simulated cells are
 deterministic. The others are medians of --rounds rounds, each of which runs every schedule once,
