@@ -19,6 +19,7 @@
 #include "core/stream/messages.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/sinks/sink_files.hpp"
+#include "stream/sources/pieces.hpp"
 #include "stream/uri.hpp"
 #include "weft/timeslice.hpp"
 #include "wire/archive/existing.hpp"
@@ -97,6 +98,39 @@ Result<void> check_pipe(const StreamOptions& options) {
       options.source, options.inputs);
 }
 
+/// A sink file: puts together what a source file: cut, so both must cut alike.
+Result<void> check_pieces(const StreamOptions& options, const Uri& sink) {
+  const auto source = Uri::parse(options.source);
+  if (sink.scheme() != "file" || options.make_source || !source) return {};
+  if (source->scheme() == "pattern" || source->scheme() == "pcap") {
+    return invalid(
+        "--sink {}: puts together the pieces of a source file:, but --source is {}; name a sink "
+        "tsa:, exec: or check:",
+        sink.text(), options.source);
+  }
+  if (source->scheme() != "file") return {};
+  const auto read = piece_size(*source);
+  const auto written = piece_size(sink);
+  const auto stride = source->number("stride", 1, 0, UINT64_MAX);
+  if (read && written && *read != *written) {
+    return invalid(
+        "--sink {}: --source cuts pieces of {} and the sink puts together pieces of {}; "
+        "give both the same cut=",
+        sink.text(), to_text(*read), to_text(*written));
+  }
+  if (stride && *stride > 1) {
+    return invalid("--sink {}: --source skips pieces; leave out its stride={}", sink.text(),
+                   *stride);
+  }
+  if (has_placeholder(source->path(), 'i') != has_placeholder(sink.path(), 'i')) {
+    return invalid(
+        "--sink {}: --source and sink must both have a file for each input (%i in the "
+        "path), or neither",
+        sink.text());
+  }
+  return {};
+}
+
 std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
   std::ifstream file(path);
   std::uint64_t value = 0;
@@ -114,6 +148,7 @@ Result<void> check_files(const StreamOptions& options) {
     if (!text.starts_with("tsa:") && !text.starts_with("file:")) continue;
     const auto uri = Uri::parse(text);
     if (!uri) return uri.error();
+    if (auto good = check_pieces(options, *uri); !good) return good;
     if (inputs.empty()) inputs = files_read(options);
     for (const std::string& path : files_written(*uri, options)) {
       if (path.empty()) break;  // the sink itself reports the missing part

@@ -32,7 +32,7 @@ TEST(admission, a_sink_writes_over_a_file_only_when_told) {
   const TestDirectory directory;
   wire::write_whole(directory / "a0", std::vector<std::byte>(1));
   for (const char* sink : {"tsa:", "file:"}) {
-    StreamOptions options{.sinks = {sink + directory / "a0"}};
+    StreamOptions options{.source = sink + directory / "in", .sinks = {sink + directory / "a0"}};
     EXPECT_THAT(files_error(options), HasSubstr("exists already"));
     options.replaces_files = true;
     EXPECT_EQ(files_error(options), "");
@@ -58,6 +58,20 @@ TEST(admission, a_sink_never_writes_over_what_a_source_reads) {
   }
 }
 
+TEST(admission, a_sink_puts_together_only_what_a_source_cuts_alike) {
+  const auto error_of = [](const char* source, const char* sink) {
+    return files_error({.source = source, .sinks = {sink}});
+  };
+  EXPECT_EQ(error_of("file:/a?cut=64KiB", "file:/nowhere"), "");
+  EXPECT_EQ(error_of("file:/a%i?cut=1KiB", "file:/nowhere%i?cut=1024"), "");
+  EXPECT_EQ(error_of("tsa:/a", "file:/nowhere?cut=1KiB"), "") << "may have been cut alike";
+  EXPECT_THAT(error_of("pattern:", "file:/nowhere"), HasSubstr("--source is pattern:"));
+  EXPECT_THAT(error_of("file:/a?cut=4KiB", "file:/nowhere"),
+              HasSubstr("cuts pieces of 4 KiB and the sink puts together pieces of 64 KiB"));
+  EXPECT_THAT(error_of("file:/a?stride=2", "file:/nowhere"), HasSubstr("its stride=2"));
+  EXPECT_THAT(error_of("file:/a%i", "file:/nowhere"), HasSubstr("a file for each input"));
+}
+
 TEST(admission, a_pipe_is_the_source_of_one_input_node) {
   const TestDirectory directory;
   const std::string path = directory / "pipe";
@@ -70,9 +84,11 @@ TEST(admission, a_pipe_is_the_source_of_one_input_node) {
 
 TEST(admission, a_directory_and_a_file_of_two_sinks_are_refused) {
   const TestDirectory directory;
-  EXPECT_THAT(files_error({.sinks = {"file:" + directory.path().string()}}),
-              HasSubstr("is a directory; name a file in it"));
-  EXPECT_THAT(files_error({.sinks = {"file:" + directory / "x", "tsa:" + directory / "x"}}),
+  EXPECT_THAT(
+      files_error({.source = "file:/nowhere", .sinks = {"file:" + directory.path().string()}}),
+      HasSubstr("is a directory; name a file in it"));
+  EXPECT_THAT(files_error({.source = "file:/nowhere",
+                           .sinks = {"file:" + directory / "x", "tsa:" + directory / "x"}}),
               HasSubstr("another sink writes"));
 }
 

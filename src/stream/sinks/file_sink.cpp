@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -63,12 +64,18 @@ class SharedFile {
       : path_(std::move(other.path_)),
         temporary_(std::move(other.temporary_)),
         descriptor_(std::exchange(other.descriptor_, -1)),
-        existing_(other.existing_) {}
+        existing_(other.existing_),
+        end_(other.end_) {}
   SharedFile& operator=(SharedFile&&) = delete;
   ~SharedFile() {
     if (descriptor_ >= 0) abandon();
   }
 
+  /// Returns whether a piece fits to those before it: only the last one is shorter than `cut`.
+  bool may_have(std::uint64_t offset, std::uint64_t size, std::uint64_t cut) {
+    if (size < cut) end_ = std::min(end_, offset + size);
+    return size == 0 || offset < end_;
+  }
   /// A failed write removes the file: its contents are of no use.
   Result<void> write(std::uint64_t offset, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
@@ -100,6 +107,13 @@ class SharedFile {
     return {};
   }
   void leave() { ::close(std::exchange(descriptor_, -1)); }
+  /// Where the file stays when it is not as it was sent; empty if it is written directly.
+  std::string aside() const { return temporary_.empty() ? "" : path_ + ".incomplete"; }
+  /// Gives the file that name, so that no other process gives it the real one.
+  void set_aside() {
+    leave();
+    if (!temporary_.empty()) wire::rename_file(temporary_, aside(), wire::Existing::replace);
+  }
 
  private:
   SharedFile(std::string path, std::string temporary, int descriptor, wire::Existing existing)
@@ -124,6 +138,7 @@ class SharedFile {
   std::string temporary_;  // empty: written directly
   int descriptor_;
   wire::Existing existing_;
+  std::uint64_t end_ = UINT64_MAX;  // behind the last piece, when one was seen that is short
 };
 
 class FileSink final : public Sink {
@@ -158,8 +173,13 @@ class FileSink final : public Sink {
     }
     return {};
   }
+  /// A file in which a piece is missing or wrong does not get its name.
   Result<void> finish() override {
     for (SharedFile& file : files_) {
+      if (summary_.errors > 0) {
+        file.set_aside();
+        continue;
+      }
       if (auto closed = file.close(); !closed) return closed;
     }
     return {};
@@ -171,22 +191,26 @@ class FileSink final : public Sink {
 
  private:
   void report(const TimesliceView& timeslice, std::uint32_t channel, std::string_view what) {
-    count_error(summary_, fmt::format("timeslice {}, component {}: {}", timeslice.index.value(),
-                                      channel, what));
+    const std::string aside = files_[channel < files_.size() ? channel : 0].aside();
+    count_error(summary_,
+                fmt::format("timeslice {}, component {}: {}{}", timeslice.index.value(), channel,
+                            what, aside.empty() ? "" : "; what arrived is in " + aside));
   }
   Result<void> write_piece(const TimesliceView& timeslice, std::uint32_t channel, std::uint64_t m,
                            const wire::MicrosliceView& piece) {
     const std::uint64_t sequence = timeslice.index.value() * place_.microslices_per_timeslice + m;
     const std::uint32_t column = grid_.inputs == 1 ? 0 : channel;
+    const std::uint64_t offset = grid_.offset(sequence, column);
+    SharedFile& file = files_.size() > 1 ? files_[channel] : files_[0];
     if (piece.descriptor.system_id != system_file || piece.content.size() > grid_.cut ||
-        piece.descriptor.index != grid_.row_offset(sequence)) {
+        piece.descriptor.index != grid_.row_offset(sequence) ||
+        !file.may_have(offset, piece.content.size(), grid_.cut)) {
       report(timeslice, channel,
              fmt::format("microslice {} is no piece of a source file: with cut={}, without stride",
                          m, grid_.cut));
       return {};
     }
-    SharedFile& file = files_.size() > 1 ? files_[channel] : files_[0];
-    return file.write(grid_.offset(sequence, column), piece.content);
+    return file.write(offset, piece.content);
   }
 
   std::vector<SharedFile> files_;
@@ -200,7 +224,7 @@ class FileSink final : public Sink {
 Result<std::unique_ptr<Sink>> make_file_sink(const Uri& uri, const SinkPlace& place) {
   if (auto known = uri.allow({"cut"}); !known) return std::move(known).error();
   if (auto path = uri.need_path("the file to write"); !path) return std::move(path).error();
-  const auto cut = uri.bytes("cut", ByteCount::kib(64), ByteCount(1), ByteCount::gib(1));
+  const auto cut = piece_size(uri);
   if (!cut) return cut.error();
   const std::uint32_t count = has_placeholder(uri.path(), 'i') ? place.inputs : 1;
   std::vector<SharedFile> files;

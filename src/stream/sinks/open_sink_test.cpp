@@ -360,6 +360,18 @@ TEST_F(file_sink, refuses_pieces_that_do_not_fit) {
   EXPECT_THAT(first_error_, HasSubstr("is no piece of a source file: with cut=100"));
 }
 
+TEST_F(file_sink, a_file_with_pieces_that_do_not_fit_does_not_get_its_name) {
+  wire::write_whole(directory_ / "in", random_bytes(15));
+  auto sink = open_sink("file:" + directory_ / "out?cut=100", {.inputs = 2});
+  auto timeslices = build_timeslices("file:" + directory_ / "in?cut=10", {.per_timeslice = 1});
+  ASSERT_TRUE((*sink)->consume(timeslices.at(0).view()));
+  ASSERT_TRUE((*sink)->finish());
+  EXPECT_THAT((*sink)->summary().first_error,
+              AllOf(HasSubstr("is no piece of a source file: with cut=100"),
+                    HasSubstr("what arrived is in " + directory_ / "out.incomplete")));
+  EXPECT_THAT(directory_.names(), ElementsAre("in", "out.incomplete"));
+}
+
 TEST_F(file_sink, counts_a_missing_component) {
   auto sink = open_sink("file:" + directory_ / "out", {.inputs = 1});
   BuiltTimeslice t;

@@ -89,7 +89,7 @@ Result<std::unique_ptr<MicrosliceFeed>> make_file_feed(const Uri& uri, const Sou
     return std::move(known).error();
   }
   if (auto path = uri.need_path("the file or directory"); !path) return std::move(path).error();
-  const auto cut = uri.bytes("cut", ByteCount::kib(64), ByteCount(1), ByteCount::gib(1));
+  const auto cut = piece_size(uri);
   if (!cut) return cut.error();
   const auto loop = uri.number("loop", 1, 0, 1'000'000'000);
   if (!loop) return loop.error();

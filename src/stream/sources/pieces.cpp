@@ -16,6 +16,10 @@ namespace weft {
 
 namespace fs = std::filesystem;
 
+Result<ByteCount> piece_size(const Uri& uri) {
+  return uri.bytes("cut", ByteCount::kib(64), ByteCount(1), ByteCount::gib(1));
+}
+
 std::uint64_t PieceGrid::size(std::uint64_t total, std::uint64_t sequence,
                               std::uint32_t input) const {
   if (sequence >= rows(total)) return 0;

@@ -8,9 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "stream/uri.hpp"
 #include "weft/result.hpp"
 
 namespace weft {
+
+/// Returns the key `cut` of a source or sink file:, in bytes. Errors: it is no size, 0 or above 1
+/// GiB.
+Result<ByteCount> piece_size(const Uri& uri);
 
 /// Deals pieces to inputs in turn: microslice m of input i is piece m·inputs + i.
 struct PieceGrid {
