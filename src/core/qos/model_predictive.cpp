@@ -2,6 +2,7 @@
 #include "core/qos/model_predictive.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -29,6 +30,11 @@ constexpr double bearable_share = 0.2;
 /// job for now.
 constexpr double price_at_first = 15;
 constexpr double price_at_last = 60;
+/// Losses of up to so many standard errors may be noise, before the last draw and after it. Of many
+/// jobs some lose by noise in every trial, and with prices alone no trial would be better than
+/// default, which never loses.
+constexpr double errors_of_race = 1.5;
+constexpr double errors_at_end = 0.5;
 /// A job that loses more than this to others is worth a trial.
 constexpr double hindered = 0.01;
 
@@ -46,6 +52,20 @@ double value_of(std::span<const double> gains, double bearable, double price) {
     sum += gain < -bearable ? -bearable + price * (gain + bearable) : gain;
   }
   return sum / static_cast<double>(std::max<std::size_t>(gains.size(), 1));
+}
+
+/// The relative standard deviation of jobs' work between draws, of all jobs together.
+double noise_of(std::span<const std::vector<double>> work_by_draw) {
+  double squares = 0;
+  std::size_t degrees = 0;
+  for (std::size_t j = 0; j < work_by_draw.front().size(); ++j) {
+    double sum = 0;
+    for (const auto& work : work_by_draw) sum += work[j];
+    const double mean = sum / static_cast<double>(work_by_draw.size());
+    for (const auto& work : work_by_draw) squares += std::pow(work[j] / mean - 1, 2);
+    degrees += work_by_draw.size() - 1;
+  }
+  return degrees == 0 ? 0 : std::sqrt(squares / static_cast<double>(degrees));
 }
 
 }  // namespace
@@ -154,6 +174,7 @@ bool ModelPredictive::predict_default() {
     moves_.observe(jobs);
   }
   moves_.find_slack();
+  noise_ = noise_of(base_work_);
   return true;
 }
 
@@ -210,8 +231,11 @@ bool ModelPredictive::consider(const Rungs& rungs) {
     for (std::size_t j = 0; j < jobs.size(); ++j) {
       gains.push_back(work_of(jobs[j]) / base_work_[draw][j] - 1);
     }
-    gained = value_of(trial.mean_gains(draw + 1), bearable_, price_) -
-             value_of(best_.mean_gains(draw + 1), bearable_, price_);
+    const double standard_error = noise_ * std::sqrt(2.0 / (draw + 1));
+    const bool races = draw + 1 < draws_;
+    const double loss = bearable_ + (races ? errors_of_race : errors_at_end) * standard_error;
+    gained = value_of(trial.mean_gains(draw + 1), loss, price_) -
+             value_of(best_.mean_gains(draw + 1), loss, price_);
     if (gained < -racing_margin / (draw + 1)) return false;
   }
   if (gained <= least_gain_of_trial) return false;

@@ -75,6 +75,7 @@ class ModelPredictive final : public Controller {
   Gains bound_;                       // of the twin alone: what each job could gain
   double share_ = 1;                  // of a window that a prediction takes
   double bearable_ = 0;               // loss of a job
+  double noise_ = 0;                  // of a job's work in one prediction, relative
   double price_ = 0;                  // of a larger one
   std::uint32_t draws_ = 0;
   std::uint32_t predictions_ = 0;

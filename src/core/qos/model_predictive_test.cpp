@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <tuple>
 #include <utility>
 
+#include "base/rng.hpp"
 #include "core/qos/controllers.hpp"
 
 namespace weft::qos {
@@ -165,6 +167,40 @@ TEST(model_predictive, keeps_nothing_that_only_the_draws_of_its_search_flatter) 
   });
   asked = &twin;
   EXPECT_EQ(settled(twin).configuration().level_of, all_default());
+}
+
+/// Sixteen jobs of four, of which raising process 1 helps job 0 only. Any other levels are another
+/// noise of a percent, as in a network where a packet that is late delays others.
+class NoisyTwin final : public Twin {
+ public:
+  static constexpr std::size_t jobs = 16;
+  std::span<const JobWindow> predict(const Configuration& c, std::uint32_t draw, double) override {
+    std::uint64_t seed = draw;
+    for (const Level level : c.level_of) seed = 31 * seed + level;
+    Rng noise(seed);
+    windows_.clear();
+    for (std::size_t j = 0; j < jobs; ++j) {
+      const bool helped = j == 0 && c.weight_of[c.level_of[1]] > 2;
+      work_[j].assign(4, (helped ? 1'100'000 : 1'000'000) - 10'000 + noise.below(20'000));
+      windows_.push_back({.iterations = work_[j], .waited = waits[0]});
+    }
+    return windows_;
+  }
+  std::optional<double> predict_alone(std::size_t, std::uint32_t, double) override { return 1.1e6; }
+
+ private:
+  std::array<std::vector<std::uint64_t>, jobs> work_;
+  std::vector<JobWindow> windows_;
+};
+
+TEST(model_predictive, helps_a_job_though_some_of_many_jobs_lose_by_noise_in_each_prediction) {
+  NoisyTwin twin;
+  ModelPredictive controller({.default_windows = 1}, twin);
+  controller.on_jobs(std::vector<JobFacts>(NoisyTwin::jobs, two_jobs[0]));
+  const std::vector<std::uint64_t> work(4, 1000);
+  controller.on_window(std::vector<JobWindow>(NoisyTwin::jobs, {.iterations = work}));
+  const Configuration& found = controller.configuration();
+  EXPECT_GT(found.weight_of[found.level_of[1]], 2);
 }
 
 TEST(model_predictive, sees_gains_and_losses_of_less_than_an_iteration) {
