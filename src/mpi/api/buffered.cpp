@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffered sends. The program's buffer only says how much may be under way: copies are the
-// library's own memory.
+// Buffered sends.
 #include "mpi/api/buffered.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <list>
 #include <utility>
 #include <vector>
@@ -19,44 +20,78 @@ namespace {
 /// that shares its core waits for it. A number, since each life of a process looks as often.
 constexpr int most_looks = 1'000'000;
 
+using Buffered = std::shared_ptr<AttachedBuffer>;
+
 struct BufferedSend {
   std::vector<std::byte> copy;
   Request request;
+  Buffered buffer;
+  std::uint64_t number = 0;
 };
 
-struct AttachedBuffer {
-  void* address = nullptr;
-  std::uint64_t bytes = 0;
-  std::list<BufferedSend> sends;
-  std::uint64_t taken = 0;
+struct BufferedSends {
+  Buffered of_process;
+  std::vector<std::weak_ptr<AttachedBuffer>> of_sessions;
+  std::list<BufferedSend> under_way;
+  std::uint64_t begun = 0;
 
-  /// Whether a message of so many bytes has room depends on which earlier ones are done. A receiver
-  /// may answer a message before it confirms the message's arrival, so that one look is not enough.
-  bool has_room(std::uint64_t bytes) {
-    if (cost(bytes) > this->bytes) return false;
-    const auto fits = [&] {
-      drop_done();
-      return taken + cost(bytes) <= this->bytes;
-    };
-    for (int look = 0; look < most_looks; ++look) {
-      if (library().questions->is(fits)) return true;
-      if (library().transfer->failure()) return false;
-    }
-    return false;
-  }
+  static std::uint64_t cost(std::uint64_t bytes) { return bytes + MPI_BSEND_OVERHEAD; }
   void drop_done() {
-    sends.remove_if([&](const BufferedSend& send) {
-      if (send.request.done) taken -= cost(send.copy.size());
+    under_way.remove_if([](const BufferedSend& send) {
+      if (send.request.done) send.buffer->taken -= cost(send.copy.size());
       return send.request.done;
     });
   }
-  static std::uint64_t cost(std::uint64_t bytes) { return bytes + MPI_BSEND_OVERHEAD; }
+  std::vector<Buffered> buffers_for(const Communicator& communicator) {
+    if (communicator.buffer != nullptr) return {communicator.buffer};
+    std::erase_if(of_sessions, [](const auto& buffer) { return buffer.expired(); });
+    std::vector<Buffered> all;
+    if (of_process != nullptr) all.push_back(of_process);
+    for (const auto& buffer : of_sessions) all.push_back(buffer.lock());
+    return all;
+  }
+  /// Null: none of them has room. That depends on which earlier messages are done. A receiver may
+  /// answer a message before it confirms the message's arrival, so that one look is not enough.
+  Buffered find_room(const std::vector<Buffered>& buffers, std::uint64_t bytes) {
+    Buffered found;
+    const auto has_room = [&](const Buffered& b) { return cost(bytes) <= b->bytes - b->taken; };
+    const auto fits = [&] {
+      drop_done();
+      const auto first = std::ranges::find_if(buffers, has_room);
+      if (first != buffers.end()) found = *first;
+      return first != buffers.end();
+    };
+    const auto ever = [&](const Buffered& b) { return cost(bytes) <= b->bytes; };
+    if (std::ranges::none_of(buffers, ever)) return nullptr;
+    for (int look = 0; look < most_looks && !library().transfer->failure(); ++look) {
+      if (library().questions->is(fits)) return found;
+    }
+    return nullptr;
+  }
 };
 
-AttachedBuffer& attached() {
-  static AttachedBuffer* const the_buffer = new AttachedBuffer;
-  return *the_buffer;
+BufferedSends& sends() {
+  static auto* const all = new BufferedSends;
+  return *all;
 }
+
+/// Done when the sends of a buffer are that are under way now.
+class Flush final : public Task {
+ public:
+  Flush(Buffered buffer, Request& request)
+      : buffer_(std::move(buffer)), last_(sends().begun), request_(request) {}
+  bool advance() override {
+    request_.done = std::ranges::none_of(sends().under_way, [this](const BufferedSend& send) {
+      return send.buffer == buffer_ && send.number <= last_ && !send.request.done;
+    });
+    return request_.done;
+  }
+
+ private:
+  const Buffered buffer_;
+  const std::uint64_t last_;
+  Request& request_;
+};
 
 const Datatype& byte_type() {
   static const Datatype bytes(Basic::bytes);
@@ -65,47 +100,79 @@ const Datatype& byte_type() {
 
 int attach(const char* function, void* buffer, std::int64_t bytes) {
   const Call call{function};
-  AttachedBuffer& own = attached();
-  if (own.address != nullptr || bytes < 0) {
-    return call.fail(&library().world, MPI_ERR_BUFFER,
-                     bytes < 0 ? fmt::format("the size is {}", bytes)
-                               : std::string("a buffer is attached already; detach it first"));
-  }
-  own.address = buffer;
-  own.bytes = static_cast<std::uint64_t>(bytes);
-  return MPI_SUCCESS;
+  return buffer_of_process(call).attach(buffer, bytes);
 }
 
 template <class Number>
 int detach(const char* function, void* address, Number* bytes) {
   const Call call{function};
-  AttachedBuffer& own = attached();
-  if (library().transfer != nullptr) {
-    library().transfer->until([&] {
-      own.drop_done();
-      return own.sends.empty();
-    });
-  }
-  std::memcpy(address, &own.address, sizeof own.address);
-  own.address = nullptr;
-  *bytes = static_cast<Number>(std::exchange(own.bytes, 0));
-  return library().transfer != nullptr ? call.settle(nullptr) : MPI_SUCCESS;
+  return buffer_of_process(call).detach(address, bytes);
 }
 
 }  // namespace
 
+BufferOwner buffer_of_process(const Call& call) {
+  return {.call = call, .buffer = &sends().of_process, .refuse = [&call](const std::string& why) {
+            return call.fail(&library().world, MPI_ERR_BUFFER, why);
+          }};
+}
+
+BufferOwner buffer_of_communicator(const Call& call, MPI_Comm comm) {
+  BufferOwner owner{.call = call};
+  if (Communicator* const found = call.communicator(comm, owner.error)) {
+    owner.buffer = &found->buffer;
+    owner.refuse = [&call, found](const std::string& why) {
+      return call.fail(found, MPI_ERR_BUFFER, why);
+    };
+  }
+  return owner;
+}
+
+int BufferOwner::attach(void* address, std::int64_t bytes) const {
+  if (error != MPI_SUCCESS) return error;
+  if (bytes < 0) return refuse(fmt::format("the size is {}", bytes));
+  if (*buffer != nullptr) return refuse("a buffer is attached already; detach it first");
+  const auto size = is_automatic(address) ? std::numeric_limits<std::int64_t>::max() : bytes;
+  *buffer = std::make_shared<AttachedBuffer>(address, static_cast<std::uint64_t>(size));
+  if (is_session) sends().of_sessions.push_back(*buffer);
+  return MPI_SUCCESS;
+}
+
+int BufferOwner::flush() const {
+  if (error != MPI_SUCCESS || *buffer == nullptr || library().transfer == nullptr) return error;
+  library().transfer->until([this] {
+    sends().drop_done();
+    return (*buffer)->taken == 0;
+  });
+  return call.settle(nullptr);
+}
+
+int BufferOwner::start_flush(MPI_Request* handle) const {
+  if (error != MPI_SUCCESS) return error;
+  auto request = std::make_unique<Request>();
+  request->status = empty_status();
+  auto flush = std::make_unique<Flush>(*buffer, *request);
+  if (!flush->advance()) library().transfer->start(std::move(flush));
+  *handle = keep_request(std::move(request));
+  return MPI_SUCCESS;
+}
+
 int send_buffered(Message& message) {
   if (message.is_null) return MPI_SUCCESS;
-  AttachedBuffer& own = attached();
   const std::uint64_t bytes = message.buffer.bytes();
-  if (!own.has_room(bytes)) {
+  const auto buffers = sends().buffers_for(*message.communicator);
+  const Buffered own = sends().find_room(buffers, bytes);
+  if (own == nullptr) {
+    const AttachedBuffer first = buffers.empty() ? AttachedBuffer() : *buffers.front();
     return message.call.fail(message.communicator, MPI_ERR_BUFFER,
                              "a message of {} bytes has no room: {} of the {} bytes of the "
                              "attached buffer are taken; attach a larger one",
-                             bytes, own.taken, own.bytes);
+                             bytes, first.taken, first.bytes);
   }
-  own.taken += AttachedBuffer::cost(bytes);
-  BufferedSend& send = own.sends.emplace_back();
+  own->taken += BufferedSends::cost(bytes);
+  BufferedSend& send = sends().under_way.emplace_back();
+  send.buffer = own;
+  send.number = ++sends().begun;
   send.copy.resize(bytes);
   message.buffer.type->pack(message.buffer.address, message.buffer.count, send.copy.data());
   message.buffer = {send.copy.data(), bytes, &byte_type()};

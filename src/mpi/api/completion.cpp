@@ -124,7 +124,8 @@ int finish_some(const Call& call, std::span<MPI_Request> requests,
   return result;
 }
 
-std::span<MPI_Request> span_of(const Call& call, int count, MPI_Request* requests) {
+template <class Handle>
+std::span<Handle> span_of(const Call& call, int count, Handle* requests) {
   if (count < 0) call.fail(nullptr, MPI_ERR_COUNT, "the count is {}", count);
   return {requests, static_cast<std::size_t>(count)};
 }
@@ -143,7 +144,54 @@ std::vector<std::uint32_t> ask(const Call& call, std::span<const MPI_Request> re
   });
 }
 
+/// Writes the status of a request that is complete or null, which stays.
+int look_at(const Call& call, MPI_Request handle, MPI_Status* status) {
+  if (is_idle(call, handle)) {
+    write_empty(status);
+  } else if (const Generalized* const own = find_generalized(*find(call, handle))) {
+    return query_generalized(*own, status);
+  } else {
+    write_status(status, find(call, handle)->status);
+  }
+  return MPI_SUCCESS;
+}
+
+MPI_Status* at(MPI_Status* statuses, std::size_t i) {
+  return statuses == abi::status_ignore ? abi::status_ignore : statuses + i;
+}
+
+bool all_done(const Call& call, std::span<const MPI_Request> requests) {
+  return std::ranges::all_of(requests, [&](MPI_Request r) { return is_done(call, r); });
+}
+
 }  // namespace
+
+int look_at_all(const Call& call, int count, const MPI_Request* requests, int* flag,
+                MPI_Status* statuses) {
+  const auto all = span_of(call, count, requests);
+  *flag = call.questions().is([&] { return all_done(call, all); }) ? 1 : 0;
+  int error = call.settle(nullptr);
+  for (std::size_t i = 0; error == MPI_SUCCESS && *flag == 1 && i < all.size(); ++i) {
+    error = look_at(call, all[i], at(statuses, i));
+  }
+  return error;
+}
+
+int look_at_some(const Call& call, int count, const MPI_Request* requests, bool only_first,
+                 int* done, int* indices, MPI_Status* statuses) {
+  const auto all = span_of(call, count, requests);
+  *done = MPI_UNDEFINED;
+  if (all_idle(call, all)) return MPI_SUCCESS;
+  const auto found = ask(call, all, !only_first, false);
+  int error = call.settle(nullptr);
+  *done = 0;
+  for (std::size_t i = 0; error == MPI_SUCCESS && i < found.size(); ++i) {
+    indices[(*done)++] = static_cast<int>(found[i]);
+    error = look_at(call, all[found[i]], at(statuses, i));
+  }
+  return error;
+}
+
 }  // namespace weft::mpi
 
 using namespace weft::mpi;
@@ -180,10 +228,7 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   const Call call{"MPI_Testall"};
   const auto all = span_of(call, count, requests);
-  const auto done = [&] {
-    return std::all_of(all.begin(), all.end(), [&](MPI_Request r) { return is_done(call, r); });
-  };
-  *flag = call.questions().is(done) ? 1 : 0;
+  *flag = call.questions().is([&] { return all_done(call, all); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return *flag == 1 ? finish_all(call, all, statuses) : MPI_SUCCESS;
 }
@@ -243,15 +288,7 @@ int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const Call call{"MPI_Request_get_status"};
   *flag = call.questions().is([&] { return is_done(call, handle); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
-  if (*flag == 0) return MPI_SUCCESS;
-  if (is_idle(call, handle)) {
-    write_empty(status);
-  } else if (const Generalized* const own = find_generalized(*find(call, handle))) {
-    return query_generalized(*own, status);
-  } else {
-    write_status(status, find(call, handle)->status);
-  }
-  return MPI_SUCCESS;
+  return *flag == 1 ? look_at(call, handle, status) : MPI_SUCCESS;
 }
 
 int MPI_Cancel(MPI_Request* request) {

@@ -22,6 +22,7 @@
 
 namespace weft::mpi {
 
+struct AttachedBuffer;
 struct Info;
 struct MatchedMessage;
 struct Topology;
@@ -55,6 +56,7 @@ struct Communicator {
   std::string name;
   Attributes attributes;
   std::shared_ptr<const Topology> topology;  ///< null: none
+  std::shared_ptr<AttachedBuffer> buffer;    ///< of its buffered sends; null: none of its own
   /// How often each group was made of this communicator by its members alone.
   std::map<std::uint64_t, std::uint64_t> groups_made;
   /// Collectives that do not block, but persistent ones: how many were begun.

@@ -68,6 +68,12 @@ struct Plain {
 /// Blocks; the call's result.
 int wait_for(const Call& call, const Communicator* communicator, Request& request,
              MPI_Status* status);
+/// As MPI_Testall and MPI_Testsome, but the requests stay. `only_first`: one of those that are
+/// done.
+int look_at_all(const Call& call, int count, const MPI_Request* requests, int* flag,
+                MPI_Status* statuses);
+int look_at_some(const Call& call, int count, const MPI_Request* requests, bool only_first,
+                 int* done, int* indices, MPI_Status* statuses);
 /// Reports the error of a message that was too long, by the communicator of the request.
 int fail_truncated(const Call& call, const Request& request);
 /// Writes the status of a completed request and returns its error code.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "mpi/api/buffered.hpp"
 #include "mpi/api/errors.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
@@ -23,6 +24,7 @@ struct Session {
   MPI_Session handle = MPI_SESSION_NULL;
   std::shared_ptr<ErrorHandler> handler;  ///< null: `predefined`
   MPI_Errhandler predefined = MPI_ERRORS_ARE_FATAL;
+  std::shared_ptr<AttachedBuffer> buffer;
 
   int fail(const Call& call, int error, const std::string& what) const {
     if (handler == nullptr || handler->session == nullptr) {
@@ -87,6 +89,17 @@ int wanted_level(const Call& call, MPI_Info handle) {
 }
 
 }  // namespace
+
+BufferOwner buffer_of_session(const Call& call, MPI_Session session) {
+  BufferOwner owner{.call = call, .is_session = true};
+  if (Session* const found = find_session(call, session, owner.error)) {
+    owner.buffer = &found->buffer;
+    owner.refuse = [&call, found](const std::string& why) {
+      return found->fail(call, MPI_ERR_BUFFER, why);
+    };
+  }
+  return owner;
+}
 
 const Members* group_with_handler(const Call& call, MPI_Group handle, MPI_Errhandler handler,
                                   Communicator& parent, int& error) {

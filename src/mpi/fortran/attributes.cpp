@@ -220,9 +220,5 @@ WEFT_ATTRIBUTE_FUNCTIONS(comm_, MPI_Aint)
 WEFT_ATTRIBUTE_FUNCTIONS(type_, MPI_Aint)
 WEFT_ATTRIBUTE_FUNCTIONS(win_, MPI_Aint)
 #undef WEFT_ATTRIBUTE_FUNCTIONS
-/// Programs name it to mpi_register_datarep as a function that is never called.
-void mpi_conversion_fn_null_(void*, int*, int*, void*, void*, MPI_Aint*, int* error) {
-  *error = MPI_SUCCESS;
-}
 
 }  // extern "C"

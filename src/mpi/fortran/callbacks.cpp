@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions to which a program in Fortran gives some of its own: for errors and generalized
-// requests. Operations are in functions.cpp, keys of attributes in attributes.cpp.
+// Functions to which a program in Fortran gives some of its own: for errors, generalized requests
+// and representations of data in files. Operations are in functions.cpp, keys of attributes in
+// attributes.cpp.
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -91,6 +93,34 @@ int cancel_request(void* request, int complete) {
   return error;
 }
 
+// ---- representations of data in files, which stay until the program ends
+
+struct Representation {
+  using Convert = void(void* memory, int* type, int* count, void* file, MPI_Offset* position,
+                       MPI_Aint* state, int* error);
+  using Extent = void(int* type, MPI_Aint* extent, MPI_Aint* state, int* error);
+  Convert* read = nullptr;
+  Convert* write = nullptr;
+  Extent* extent = nullptr;
+  MPI_Aint state = 0;
+};
+
+template <Representation::Convert* Representation::*function>
+int convert(void* memory, MPI_Datatype type, int count, void* file, MPI_Offset position,
+            void* representation) {
+  auto& own = *static_cast<Representation*>(representation);
+  int handle = abi::to_fortran<MPI_Datatype>(type), error = MPI_SUCCESS;
+  (own.*function)(memory, &handle, &count, file, &position, &own.state, &error);
+  return error;
+}
+
+int tell_extent(MPI_Datatype type, MPI_Aint* extent, void* representation) {
+  auto& own = *static_cast<Representation*>(representation);
+  int handle = abi::to_fortran<MPI_Datatype>(type), error = MPI_SUCCESS;
+  own.extent(&handle, extent, &own.state, &error);
+  return error;
+}
+
 }  // namespace
 }  // namespace weft::mpi::fortran
 
@@ -128,6 +158,27 @@ void mpi_grequest_start_(Generalized::Query* query, Generalized::Free* free,
   *error = MPI_Grequest_start(query_request, free_request, cancel_request, own.get(), made.c());
   if (*error == MPI_SUCCESS) own.release();
   made.done(*error);
+}
+
+/// Programs name it to mpi_register_datarep as a function that is never called.
+void mpi_conversion_fn_null_(void*, int*, int*, void*, MPI_Offset*, MPI_Aint*, int* error) {
+  *error = MPI_SUCCESS;
+}
+
+void mpi_register_datarep_(void* name, Representation::Convert* read,
+                           Representation::Convert* write, Representation::Extent* extent,
+                           MPI_Aint* state, int* error, std::size_t length) {
+  static auto* const all = new std::deque<Representation>;
+  static std::mutex lock;
+  const std::lock_guard held(lock);
+  all->push_back({.read = read, .write = write, .extent = extent, .state = *state});
+  const auto of_c = [](Representation::Convert* own, MPI_Datarep_conversion_function* function) {
+    return own == mpi_conversion_fn_null_ ? nullptr : function;
+  };
+  *error = MPI_Register_datarep(
+      TextIn(name, {nullptr, length, nullptr}).c(), of_c(read, convert<&Representation::read>),
+      of_c(write, convert<&Representation::write>), tell_extent, &all->back());
+  if (*error != MPI_SUCCESS) all->pop_back();
 }
 
 }  // extern "C"

@@ -67,7 +67,7 @@ MPI_User_function* c_function_for(Operation* operation) {
 }
 
 /// Ends the job with one line that names the function.
-void absent(std::string_view symbol) {
+[[maybe_unused]] void absent(std::string_view symbol) {
   symbol.remove_suffix(1);
   std::fprintf(stderr,
                "%.*s: weft does not have it for Fortran yet; docs/mpi.md lists what it has\n",

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Functions that MPI 4 added for Fortran, sessions, hints on windows, neighbours that have a datatype each, and
-! attributes of C and Fortran. Open MPI 4.1 lacks some.
+! attributes of C and Fortran; and representations of data in files. Open MPI 4.1 lacks some.
 program newer
   use mpi
   implicit none
@@ -18,6 +18,7 @@ program newer
   call wrong_sessions()
   call hints()
   call quads()
+  call representations()
   call MPI_Reduce(failures, all, 1, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, ierror)
   if (rank == 0) print '(i0,a)', all, ' failures'
   call MPI_Finalize(ierror)
@@ -265,6 +266,53 @@ contains
       all_of(2) == -ranks * (ranks - 1) / 2)
     call MPI_Type_match_size(MPI_TYPECLASS_REAL, 16, matched, ierror)
     call expect('datatype of 16 bytes', matched == MPI_REAL16)
+  end subroutine
+
+  ! Representations of data in files: numbers are larger there by the state.
+  subroutine to_memory(memory, datatype, count, file, position, state, error)
+    integer :: memory(*), datatype, count, file(*), error
+    integer(kind=MPI_OFFSET_KIND) :: position
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    memory(position + 1:position + count) = file(1:count) - int(state)
+    error = MPI_SUCCESS
+  end subroutine
+  subroutine to_file(memory, datatype, count, file, position, state, error)
+    integer :: memory(*), datatype, count, file(*), error
+    integer(kind=MPI_OFFSET_KIND) :: position
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    file(1:count) = memory(position + 1:position + count) + int(state)
+    error = merge(MPI_SUCCESS, MPI_ERR_TYPE, datatype == MPI_INTEGER)
+  end subroutine
+  subroutine tell_extent(datatype, extent, state, error)
+    integer :: datatype, error
+    integer(kind=MPI_ADDRESS_KIND) :: extent, state
+    extent = 4
+    error = MPI_SUCCESS
+  end subroutine
+
+  subroutine representations()
+    integer :: file, mine(3), got(3), status(MPI_STATUS_SIZE)
+    integer(kind=MPI_ADDRESS_KIND) :: state
+    integer(kind=MPI_OFFSET_KIND) :: start
+    character(len=64) :: name
+    state = 1000
+    start = 0
+    call MPI_Register_datarep('shifted', to_memory, to_file, tell_extent, state, ierror)
+    call expect('representation', ierror == MPI_SUCCESS)
+    call MPI_Register_datarep('shifted  ', to_memory, to_file, tell_extent, state, ierror)
+    call expect('twice', ierror /= MPI_SUCCESS)
+    write (name, '(a,i0,a,i0)') '/tmp/weft_newer_', getpid(), '_', rank
+    call MPI_File_open(MPI_COMM_SELF, trim(name), MPI_MODE_RDWR + MPI_MODE_CREATE + MPI_MODE_DELETE_ON_CLOSE, &
+      MPI_INFO_NULL, file, ierror)
+    call MPI_File_set_view(file, start, MPI_INTEGER, MPI_INTEGER, 'shifted', MPI_INFO_NULL, ierror)
+    mine = [1, 2, rank]
+    call MPI_File_write_at(file, start, mine, 3, MPI_INTEGER, status, ierror)
+    call MPI_File_read_at(file, start, got, 3, MPI_INTEGER, status, ierror)
+    call expect('as written', ierror == MPI_SUCCESS .and. sum(abs(got - mine)) == 0)
+    call MPI_File_set_view(file, start, MPI_INTEGER, MPI_INTEGER, 'native', MPI_INFO_NULL, ierror)
+    call MPI_File_read_at(file, start, got, 3, MPI_INTEGER, status, ierror)
+    call expect('shifted in the file', ierror == MPI_SUCCESS .and. sum(abs(got - mine - 1000)) == 0)
+    call MPI_File_close(file, ierror)
   end subroutine
 
   ! Of Fortran, for errors of a session.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard's chapter on the ABI, and its functions of a status's fields.
+// The standard's chapter on the ABI, and functions that came after MPI 4.0: of a status's fields,
+// of the buffers of communicators and sessions.
 #include "mpi/abi/abi.hpp"
 #include "mpi/abi/standard/fortran.hpp"
+#include "mpi/api/buffered.hpp"
 #include "mpi/api/errors.hpp"
+#include "mpi/api/info.hpp"
 
 #define WEFT_MPI_FUNCTION(result, name, parameters) extern "C" result name parameters;
 #include "mpi/abi/standard/functions.def"
@@ -74,6 +77,74 @@ int MPI_Psend_init_c(const void* buffer, int parts, MPI_Count count, MPI_Datatyp
 int MPI_Precv_init_c(void* buffer, int parts, MPI_Count count, MPI_Datatype type, int from, int tag,
                      MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   return MPI_Precv_init(buffer, parts, count, type, from, tag, comm, info, request);
+}
+
+#define WEFT_MPI_BUFFER(name, parameters, owner, action) \
+  int name parameters {                                  \
+    const weft::mpi::Call call{#name};                   \
+    return weft::mpi::owner.action;                      \
+  }
+#define WEFT_MPI_BUFFER_OF(kind, Handle, owner)                                                    \
+  WEFT_MPI_BUFFER(MPI_##kind##_attach_buffer, (Handle of, void* at, int n), owner, attach(at, n))  \
+  WEFT_MPI_BUFFER(MPI_##kind##_attach_buffer_c, (Handle of, void* at, MPI_Count n), owner,         \
+                  attach(at, n))                                                                   \
+  WEFT_MPI_BUFFER(MPI_##kind##_detach_buffer, (Handle of, void* at, int* n), owner, detach(at, n)) \
+  WEFT_MPI_BUFFER(MPI_##kind##_detach_buffer_c, (Handle of, void* at, MPI_Count* n), owner,        \
+                  detach(at, n))                                                                   \
+  WEFT_MPI_BUFFER(MPI_##kind##_flush_buffer, (Handle of), owner, flush())                          \
+  WEFT_MPI_BUFFER(MPI_##kind##_iflush_buffer, (Handle of, MPI_Request * made), owner,              \
+                  start_flush(made))
+WEFT_MPI_BUFFER_OF(Comm, MPI_Comm, buffer_of_communicator(call, of))
+WEFT_MPI_BUFFER_OF(Session, MPI_Session, buffer_of_session(call, of))
+WEFT_MPI_BUFFER(MPI_Buffer_flush, (), buffer_of_process(call), flush())
+WEFT_MPI_BUFFER(MPI_Buffer_iflush, (MPI_Request * made), buffer_of_process(call), start_flush(made))
+#undef WEFT_MPI_BUFFER_OF
+#undef WEFT_MPI_BUFFER
+
+int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                               MPI_Status* statuses) {
+  return weft::mpi::look_at_all({"MPI_Request_get_status_all"}, count, requests, flag, statuses);
+}
+int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* done, int* indices,
+                                MPI_Status* statuses) {
+  return weft::mpi::look_at_some({"MPI_Request_get_status_some"}, count, requests, false, done,
+                                 indices, statuses);
+}
+int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                               MPI_Status* status) {
+  *index = MPI_UNDEFINED;
+  const int error = weft::mpi::look_at_some({"MPI_Request_get_status_any"}, count, requests, true,
+                                            flag, index, status);
+  if (*flag != MPI_UNDEFINED) return error;
+  *flag = 1;
+  if (status != weft::mpi::abi::status_ignore)
+    *status = {MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, {}};
+  return error;
+}
+
+// weft knows nothing of the hardware below hosts.
+int MPI_Get_hw_resource_info(MPI_Info* info) {
+  return MPI_Info_create(info);
+}
+
+int MPI_Type_get_value_index(MPI_Datatype value, MPI_Datatype index, MPI_Datatype* pair) {
+  struct Pair {
+    MPI_Datatype value, index, pair;
+  };
+  const Pair pairs[] = {{MPI_FLOAT, MPI_INT, MPI_FLOAT_INT},
+                        {MPI_DOUBLE, MPI_INT, MPI_DOUBLE_INT},
+                        {MPI_LONG, MPI_INT, MPI_LONG_INT},
+                        {MPI_INT, MPI_INT, MPI_2INT},
+                        {MPI_SHORT, MPI_INT, MPI_SHORT_INT},
+                        {MPI_LONG_DOUBLE, MPI_INT, MPI_LONG_DOUBLE_INT},
+                        {MPI_REAL, MPI_REAL, MPI_2REAL},
+                        {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, MPI_2DOUBLE_PRECISION},
+                        {MPI_INTEGER, MPI_INTEGER, MPI_2INTEGER}};
+  *pair = MPI_DATATYPE_NULL;
+  for (const Pair& p : pairs) {
+    if (p.value == value && p.index == index) *pair = p.pair;
+  }
+  return MPI_SUCCESS;
 }
 
 #define WEFT_MPI_HANDLE_NUMBER(name, Handle)             \

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that came after MPI 4.0, which only the standard's ABI has: buffers of communicators
+// and sessions, looks at several requests, datatypes of pairs.
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { kCount = 20000, kRoom = kCount * 4 + MPI_BSEND_OVERHEAD };
+
+static int rank, size, failures;
+
+static void expect(int is, const char* what) {
+  if (is) return;
+  ++failures;
+  fprintf(stderr, "%d: %s\n", rank, what);
+}
+
+static int to(void) {
+  return (rank + 1) % size;
+}
+static int from(void) {
+  return (rank + size - 1) % size;
+}
+
+static int send(MPI_Comm comm) {
+  static int data[kCount];
+  data[kCount - 1] = rank;
+  return MPI_Bsend(data, kCount, MPI_INT, to(), 1, comm);
+}
+
+static void receive(MPI_Comm comm) {
+  static int data[kCount];
+  MPI_Recv(data, kCount, MPI_INT, from(), 1, comm, MPI_STATUS_IGNORE);
+  expect(data[kCount - 1] == from(), "content");
+}
+
+static int class_of(int error) {
+  int class = error;
+  MPI_Error_class(error, &class);
+  return class;
+}
+
+static void of_communicators(char* room) {
+  MPI_Comm own, other;
+  MPI_Count bytes;
+  MPI_Request request;
+  void* back;
+  int n, flag;
+  MPI_Comm_dup(MPI_COMM_WORLD, &own);
+  MPI_Comm_dup(MPI_COMM_WORLD, &other);
+  MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(other, MPI_ERRORS_RETURN);
+  MPI_Comm_attach_buffer(own, room, kRoom);
+  expect(class_of(MPI_Comm_attach_buffer(own, room, 1)) == MPI_ERR_BUFFER, "a second buffer");
+  expect(class_of(send(other)) == MPI_ERR_BUFFER, "another communicator has none");
+  expect(send(own) == MPI_SUCCESS, "room for one");
+  expect(class_of(MPI_Bsend(room, kRoom, MPI_BYTE, to(), 2, own)) == MPI_ERR_BUFFER, "no more");
+  MPI_Comm_iflush_buffer(own, &request);
+  receive(own);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  expect(send(own) == MPI_SUCCESS, "room again");
+  receive(own);
+  MPI_Comm_flush_buffer(own);
+  MPI_Comm_iflush_buffer(own, &request);
+  MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  expect(flag, "nothing is left to flush");
+  MPI_Comm_detach_buffer(own, &back, &n);
+  expect(back == room && n == kRoom, "detached");
+
+  MPI_Comm_attach_buffer_c(own, MPI_BUFFER_AUTOMATIC, 0);
+  for (int i = 0; i < 20; ++i) expect(send(own) == MPI_SUCCESS, "room for all");
+  for (int i = 0; i < 20; ++i) receive(own);
+  // Messages of a communicator that is freed go on.
+  expect(send(own) == MPI_SUCCESS, "before it is freed");
+  receive(own);
+  MPI_Comm_detach_buffer_c(own, &back, &bytes);
+  expect(back == MPI_BUFFER_AUTOMATIC && bytes == 0, "an automatic one has no size");
+  MPI_Buffer_attach(room, kRoom);
+  expect(send(other) == MPI_SUCCESS, "that of the process");
+  MPI_Buffer_iflush(&request);
+  receive(other);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Buffer_flush();
+  MPI_Buffer_detach(&back, &n);
+  MPI_Comm_free(&own);
+  MPI_Comm_free(&other);
+}
+
+static void of_sessions(char* room) {
+  MPI_Session session, none = MPI_SESSION_NULL;
+  MPI_Group all;
+  MPI_Comm comm;
+  MPI_Request request;
+  void* back;
+  int n;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+  MPI_Comm_create_from_group(all, "buffers", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+  expect(class_of(send(comm)) == MPI_ERR_BUFFER, "no buffer yet");
+  MPI_Session_attach_buffer(session, room, kRoom);
+  expect(class_of(MPI_Session_attach_buffer(session, room, 1)) == MPI_ERR_BUFFER, "a second one");
+  expect(send(comm) == MPI_SUCCESS, "the session's");
+  MPI_Session_iflush_buffer(session, &request);
+  receive(comm);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Session_flush_buffer(session);
+  MPI_Session_detach_buffer(session, &back, &n);
+  expect(back == room && n == kRoom, "detached from the session");
+  expect(class_of(send(comm)) == MPI_ERR_BUFFER, "no buffer any more");
+  expect(class_of(MPI_Session_flush_buffer(none)) == MPI_ERR_SESSION, "no session");
+  MPI_Group_free(&all);
+  MPI_Comm_free(&comm);
+  MPI_Session_finalize(&session);
+}
+
+static void of_requests(void) {
+  MPI_Request requests[3];
+  MPI_Status statuses[3];
+  int data[3], flag, index, done, indices[3], n;
+  for (int i = 0; i < 2; ++i) {
+    MPI_Irecv(&data[i], 1, MPI_INT, from(), 10 + i, MPI_COMM_WORLD, &requests[i]);
+  }
+  requests[2] = MPI_REQUEST_NULL;
+  MPI_Request_get_status_all(3, requests, &flag, statuses);
+  expect(!flag, "none has come");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Send(&rank, 1, MPI_INT, to(), 11, MPI_COMM_WORLD);
+  do MPI_Request_get_status_any(3, requests, &index, &flag, statuses);
+  while (!flag);
+  expect(index == 1 && statuses[0].MPI_TAG == 11, "the second");
+  MPI_Request_get_status_some(3, requests, &done, indices, statuses);
+  expect(done == 1 && indices[0] == 1 && statuses[0].MPI_SOURCE == from(), "some");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Send(&rank, 1, MPI_INT, to(), 10, MPI_COMM_WORLD);
+  do MPI_Request_get_status_all(3, requests, &flag, statuses);
+  while (!flag);
+  MPI_Get_count(&statuses[2], MPI_INT, &n);
+  expect(statuses[0].MPI_TAG == 10 && statuses[1].MPI_TAG == 11 && n == 0, "all");
+  MPI_Request_get_status_all(3, requests, &flag, MPI_STATUSES_IGNORE);
+  expect(requests[0] != MPI_REQUEST_NULL && requests[1] != MPI_REQUEST_NULL, "they stay");
+  MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+  expect(data[0] == from() && data[1] == from(), "received");
+  MPI_Request_get_status_any(3, requests, &index, &flag, statuses);
+  MPI_Get_count(statuses, MPI_INT, &n);
+  expect(flag && index == MPI_UNDEFINED && n == 0, "none is left");
+  MPI_Request_get_status_some(3, requests, &done, indices, statuses);
+  expect(done == MPI_UNDEFINED, "none of none");
+}
+
+static void others(void) {
+  MPI_Datatype pair;
+  MPI_Info info;
+  int keys;
+  MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair);
+  expect(pair == MPI_DOUBLE_INT, "a pair");
+  MPI_Type_get_value_index(MPI_INT, MPI_DOUBLE, &pair);
+  expect(pair == MPI_DATATYPE_NULL, "no such pair");
+  MPI_Get_hw_resource_info(&info);
+  MPI_Info_get_nkeys(info, &keys);
+  expect(keys == 0, "no hardware");
+  MPI_Info_free(&info);
+}
+
+int main(void) {
+  int all = 0;
+  MPI_Init(NULL, NULL);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // of no session
+  char* room = malloc(kRoom);
+  of_communicators(room);
+  of_sessions(room);
+  of_requests();
+  others();
+  MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d processes, %d failures\n", size, all);
+  free(room);
+  MPI_Finalize();
+  return 0;
+}
