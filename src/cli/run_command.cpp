@@ -57,7 +57,7 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
   const char* lacks = nullptr;
   if (app.count("--most-restarts") > 0 && !launch.restart) {
     given = "--most-restarts";
-    lacks = "--restart on-failure";
+    lacks = "--restart on-failure or all";
   } else if (app.count("--jobs") > 0 && app.count("--seeds") == 0) {
     given = "--jobs";
     lacks = "--seeds A..B";
@@ -68,8 +68,10 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
     given = "--outbox-fails";
     lacks = "--outbox SIZE";
   }
-  if (given == nullptr) return {};
-  return invalid("{}: means nothing without {}", given, lacks);
+  if (given != nullptr) return invalid("{}: means nothing without {}", given, lacks);
+  if (!launch.restart_all || (launch.file.empty() && !is_of_scenario(launch))) return {};
+  return invalid("--restart: 'all' restarts real processes of one launcher; use on-failure with {}",
+                 launch.file.empty() ? "a simulation" : "--config");
 }
 
 /// Checks once, instead of in every process of this machine, what the processes need of it. Other
@@ -151,7 +153,8 @@ std::string read_processes(const std::string& text, std::uint32_t& processes) {
 
 void run(const RunCommand& command, const CLI::App& app, Outcome& outcome) {
   LaunchOptions options = command.launch;
-  options.restart = command.restart == "on-failure";
+  options.restart = command.restart != "never";
+  options.restart_all = command.restart == "all";
   auto found = find_places(app, command.places, options);
   if (!found) return report_error(found.error(), outcome);
   if (const auto needed = check_needed(app, options); !needed) {
@@ -208,8 +211,10 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   command->add_option("--fabric", s.launch.fabric, fabric_list() + " (a simulation)")
       ->capture_default_str();
   add_link_option(*command, s.launch.link);
-  command->add_option("--restart", s.restart, "restart processes that a signal or a failure ended")
-      ->check(CLI::IsMember({"never", "on-failure"}))
+  command
+      ->add_option("--restart", s.restart,
+                   "restart processes that a signal or a failure ended, or all with each of them")
+      ->check(CLI::IsMember({"never", "on-failure", "all"}))
       ->capture_default_str();
   command
       ->add_option("--most-restarts", s.launch.most_restarts,

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -59,6 +61,7 @@ class Launcher final : private HostListener {
     // With a job's file, other launchers may have started other ranks.
     lives_.emplace(static_cast<std::uint32_t>(ranks_.size()),
                    RankLives::Options{.restart = options_.restart,
+                                      .restart_all = options_.restart_all,
                                       .most_restarts = options_.most_restarts,
                                       .decides = options_.file.empty()});
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
@@ -205,12 +208,10 @@ class Launcher final : private HostListener {
     if (output_.size() > 0) {
       files.push_back({.fd = output_.descriptor(), .events = POLLOUT, .revents = 0});
     }
-    int timeout_ms = -1;
-    if (deadline != Instant::never()) {
-      timeout_ms =
-          std::max<int>(0, static_cast<int>((deadline - monotonic_now()).ticks() / 1'000'000) + 1);
-    }
-    (void)::poll(files.data(), files.size(), timeout_ms);
+    const std::int64_t left_ms = (deadline - monotonic_now()).ticks() / 1'000'000 + 1;
+    constexpr std::int64_t longest_ms = std::numeric_limits<int>::max();
+    (void)::poll(files.data(), files.size(),
+                 static_cast<int>(std::clamp<std::int64_t>(left_ms, 0, longest_ms)));
   }
 
   bool all_finished() const { return std::ranges::all_of(hosts_, &Host::is_finished); }
@@ -258,21 +259,17 @@ class Launcher final : private HostListener {
         tell_if_over();
         break;
       case launch_message::needs:
-        bring_back(message.text, rank);
-        break;
+        return bring_back(message.text, rank);
       case launch_message::cannot_start:
-        cannot_start(rank, message.text);
-        break;
+        return cannot_start(rank, message.text);
       case launch_message::diverged:
         // The next life would have to repeat messages that this one could not.
-        on_failure(message.text);
-        break;
+        return on_failure(message.text);
       case launch_message::question:
         questions_.emplace_back(rank, std::move(message.text));
         break;
       case launch_message::stored:
-        lives_->on_stored(rank, parse_number<std::uint64_t>(message.text).value_or(0));
-        break;
+        return lives_->on_stored(rank, parse_number<std::uint64_t>(message.text).value_or(0));
       case launch_message::repeats:
         repeats_ = true;
         break;
@@ -327,16 +324,15 @@ class Launcher final : private HostListener {
 
   /// With the most free slots.
   Host& freest_host() const {
-    const auto free = [this](std::size_t i) {
+    const auto free = [this](const std::unique_ptr<Host>& host) {
+      const auto i = static_cast<std::size_t>(&host - hosts_.data());
       std::int64_t slots = i < options_.hosts.size() ? options_.hosts[i].slots : 0;
       for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-        if (ranks_[rank].host == hosts_[i].get() && lives_->runs(rank)) --slots;
+        if (ranks_[rank].host == host.get() && lives_->runs(rank)) --slots;
       }
       return slots;
     };
-    std::size_t best = 0;
-    for (std::size_t i = 1; i < hosts_.size(); ++i) best = free(i) > free(best) ? i : best;
-    return *hosts_[best];
+    return **std::ranges::max_element(hosts_, {}, free);
   }
 
   /// The processes of a world that another one waits for in vain: nobody needs them.
@@ -448,13 +444,15 @@ class Launcher final : private HostListener {
     }
     end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
-    end_output(ranks_[rank], next == Next::start_anew);
+    end_output(ranks_[rank], lives_->is_to_start(rank));
     if (ending_ || error_) return count(end.code);
     switch (next) {
       case Next::nothing:
         break;
       case Next::start_anew:
         return start_anew(rank, what);
+      case Next::start_too:
+        return await_start(rank, what);
       case Next::rest:
         say_(what + " after its program had returned");
         break;
@@ -478,6 +476,24 @@ class Launcher final : private HostListener {
   }
 
   void start_anew(std::uint32_t rank, const std::string& why) {
+    const std::string& before = ranks_[rank].host->name();
+    await_start(rank, why);
+    if (waiting_.count(rank) == 0) return;
+    const Duration left = waiting_[rank] - monotonic_now();
+    const std::string when =
+        left > Duration{} ? fmt::format(", when no life of it can be left on {}, in {:.1f} s",
+                                        before, left.to_seconds())
+                          : "";
+    const std::string what = options_.restart_all ? "all ranks anew" : "it anew" + where(rank);
+    say_(fmt::format("{}; starting {}{}", why, what, when));
+    told_over_ = false;  // if the job was over, it is not any more
+    for (std::uint32_t i = 0; options_.restart_all && i < ranks_.size(); ++i) {
+      if (lives_->runs(i)) ranks_[i].host->kill(i);
+      if (lives_->is_to_start(i) && waiting_.count(i) == 0) await_start(i, why);
+    }
+  }
+
+  void await_start(std::uint32_t rank, const std::string& why) {
     const Host& before = *ranks_[rank].host;
     if (!find_host(rank)) {
       say_(why + "; no host is left for it");
@@ -486,34 +502,22 @@ class Launcher final : private HostListener {
     }
     // The same host ends the remains of the life by itself. When it cannot be reached, its
     // processes end by themselves.
-    const bool moves = ranks_[rank].host != &before;
-    const Instant at = moves ? before.clear_at() : Instant{};
-    const Duration left = at - monotonic_now();
-    const std::string when =
-        left > Duration{} ? fmt::format(", when no life of it can be left on {}, in {:.1f} s",
-                                        before.name(), left.to_seconds())
-                          : "";
-    say_(fmt::format("{}; starting it anew{}{}", why, where(rank), when));
-    waiting_.emplace(rank, at);
-    told_over_ = false;  // if the job was over, it is not any more
+    waiting_[rank] = ranks_[rank].host != &before ? before.clear_at() : Instant{};
   }
 
   void start_waiting(Instant now) {
-    for (auto it = waiting_.begin(); it != waiting_.end();) {
-      if (now < it->second && !ending_) {
-        ++it;
-        continue;
-      }
-      const auto started = ending_ || lives_->over() ? Result<void>() : start(it->first);
+    if (lives_->awaits_ends()) return;
+    std::erase_if(waiting_, [&](const auto& waiting) {
+      const auto [rank, at] = waiting;
+      if (now < at && !ending_) return false;
+      const auto started = ending_ || lives_->over() ? Result<void>() : start(rank);
       if (!started && started.error().code == ErrorCode::unavailable) {
-        // Its host is being given up, and that takes a moment.
-        it->second = now + look_again;
-        ++it;
-        continue;
+        waiting_[rank] = now + look_again;  // its host is being given up, and that takes a moment
+        return false;
       }
       if (!started) on_failure(started.error().message);
-      it = waiting_.erase(it);
-    }
+      return true;
+    });
   }
 
   /// Others count on a program that has not failed: its process exited, or began another one.
@@ -526,22 +530,18 @@ class Launcher final : private HostListener {
   }
 
   std::string where(std::uint32_t rank) const {
-    const std::string& name = ranks_[rank].host->name();
-    return name.empty() ? "" : fmt::format(" on {}", name);
+    return ranks_[rank].host->name().empty() ? "" : " on " + ranks_[rank].host->name();
   }
 
-  /// Finds a host for a rank's next life: its last one, or the one with the fewest ranks. False:
-  /// none.
+  /// For a rank's next life: its last host, or the one with the fewest ranks. False: none is left.
   bool find_host(std::uint32_t rank) {
-    Host*& host = ranks_[rank].host;
-    if (given_up_.count(host) == 0) return true;
-    Host* best = nullptr;
-    for (const auto& other : hosts_) {
-      if (given_up_.count(other.get()) > 0) continue;
-      if (best == nullptr || ranks_of(other.get()) < ranks_of(best)) best = other.get();
-    }
-    if (best != nullptr) host = best;
-    return best != nullptr;
+    if (given_up_.count(ranks_[rank].host) == 0) return true;
+    auto left = hosts_ | std::views::transform(&std::unique_ptr<Host>::get) |
+                std::views::filter([this](Host* host) { return given_up_.count(host) == 0; });
+    const auto best = std::ranges::min_element(left, {}, [this](Host* h) { return ranks_of(h); });
+    if (best == left.end()) return false;
+    ranks_[rank].host = *best;
+    return true;
   }
 
   void signal_all(int signal) {

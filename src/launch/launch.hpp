@@ -22,6 +22,8 @@ struct LaunchOptions {
   std::string fabric = "auto";
   std::string link;      ///< "RATE,LATENCY"; empty: not shaped
   bool restart = false;  ///< processes that are ended by a signal or with another code than 0
+  /// With `restart`: all processes whenever one ends so. They keep no messages for each other.
+  bool restart_all = false;
   std::uint32_t most_restarts = 1000;
   /// When a process is gone for longer, operations that wait for it fail. With `restart`, when it
   /// cannot be restarted any more. None: 10 s, and for large jobs 100 ms for each process: all meet

@@ -37,6 +37,7 @@ JobDescription describe_job(const LaunchOptions& options, const JobSecret& secre
           .job_id = secret.job_id,
           .secret = secret.secret,
           .retain = options.restart,
+          .restarts_all = options.restart_all,
           // Lives of a file's ranks are not counted from 1.
           .run = options.file.empty() ? secret.job_id : std::string(),
           .peer_timeout = peer_timeout_of(options),

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "process/job_options.hpp"
+
 namespace weft {
 namespace {
 
@@ -68,6 +70,15 @@ TEST(launched_job, fails_nothing_that_can_be_started_anew) {
   EXPECT_TRUE(job.retain);
   EXPECT_EQ(job.timeout, Duration::max());
   EXPECT_EQ(job.peer_timeout, second * 30);
+}
+
+TEST(launched_job, keeps_no_messages_where_all_processes_are_started_anew_together) {
+  LaunchOptions options;
+  options.restart = options.restart_all = true;
+  const auto told = read_job_description(to_text(describe_job(options, {"job", "secret"})));
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_TRUE(told->retain) << "there are outcomes to be recorded";
+  EXPECT_FALSE(message_options(*told).retain);
 }
 
 TEST(launched_job, names_its_run_where_its_launcher_counts_lives) {

@@ -62,7 +62,7 @@ int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
   if (files.outcomes >= 0 && std::getenv(mpi_module_variable) != nullptr && names_mpi(command[0])) {
     // A recording has clocks, which its messages tell.
     wrong = fmt::format(
-        "--restart on-failure: '{}', a program of MPI, is not started anew while it is recorded; "
+        "--restart: '{}', a program of MPI, is not started anew while it is recorded; "
         "leave the option out",
         command[0]);
   }

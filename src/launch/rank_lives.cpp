@@ -35,6 +35,7 @@ void RankLives::begin(std::uint32_t index) {
              "rank {} is not to be started", index);
   rank = {.state = State::runs, .code = rank.code, .alike = rank.alike, .stored = rank.stored};
   ++running_;
+  falls_ = false;
 }
 
 void RankLives::skip(std::uint32_t rank) {
@@ -67,6 +68,10 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
   WEFT_CHECK(rank.state == State::runs, "rank {} does not run", index);
   rank.state = State::ended;
   --running_;
+  if (falls_) {
+    rank.state = State::to_start;
+    return Next::start_too;
+  }
   if (end.is_refused) {
     decide();
     return Next::nothing;
@@ -99,6 +104,13 @@ RankLives::Next RankLives::start_again(Rank& rank) {
   rank.state = State::to_start;
   rank.returned = false;
   ++restarts_;
+  if (options_.restart_all) {
+    falls_ = true;
+    for (Rank& other : ranks_) {
+      other.returned = false;
+      if (other.state != State::runs) other.state = State::to_start;
+    }
+  }
   return Next::start_anew;
 }
 

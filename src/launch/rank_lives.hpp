@@ -19,7 +19,8 @@ class RankLives {
  public:
   struct Options {
     bool restart = false;
-    std::uint32_t most_restarts = 0;  ///< of all ranks together
+    bool restart_all = false;         ///< all ranks, whenever one is started anew
+    std::uint32_t most_restarts = 0;  ///< of all ranks together; one of all counts once
     /// All ranks of the job are this launcher's. Else node 0 decides that the job is over.
     bool decides = true;
   };
@@ -55,7 +56,8 @@ class RankLives {
   };
   enum class Next {
     nothing,
-    start_anew,  ///< to be started
+    start_anew,  ///< to be started; with `restart_all` all ranks are, and those that run shall end
+    start_too,   ///< to be started, since another one is
     rest,        ///< its program had returned: it is started again only if another rank needs it
     fail,        ///< its code counts; the other processes go on
     end_job,     ///< its code counts, and ends the job
@@ -82,6 +84,9 @@ class RankLives {
   bool over() const { return over_; }
   std::uint32_t running() const { return running_; }
   bool runs(std::uint32_t rank) const { return ranks_[rank].state == State::runs; }
+  bool is_to_start(std::uint32_t rank) const { return ranks_[rank].state == State::to_start; }
+  /// All are started anew, and some of them have not ended yet: none may start.
+  bool awaits_ends() const { return falls_ && running_ > 0; }
   bool has_joined(std::uint32_t rank) const { return ranks_[rank].joined; }
   std::uint32_t restarts() const { return restarts_; }
 
@@ -115,6 +120,7 @@ class RankLives {
   bool any_joined_ = false;
   bool needs_all_ = false;
   bool over_ = false;
+  bool falls_ = false;  // all ranks end, to be started anew
 };
 
 }  // namespace weft

@@ -161,6 +161,32 @@ TEST(rank_lives, a_process_of_mpi_that_is_killed_after_the_job_and_cannot_start_
   EXPECT_EQ(used_up.on_end(0, killed), Next::fail);
 }
 
+TEST(rank_lives, all_ranks_start_anew_together_when_all_others_have_ended) {
+  RankLives lives = running(3, {.restart = true, .restart_all = true, .most_restarts = 1});
+  lives.on_returned(2);
+  EXPECT_EQ(lives.on_end(2, succeeded), Next::nothing);
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew);
+  EXPECT_TRUE(lives.is_to_start(2)) << "the others need its messages again";
+  EXPECT_TRUE(lives.awaits_ends()) << "of rank 1, whose messages belong to the life before";
+  lives.on_returned(1);
+  EXPECT_FALSE(lives.over());
+  EXPECT_EQ(lives.on_end(1, killed), Next::start_too);
+  EXPECT_FALSE(lives.awaits_ends());
+  for (std::uint32_t i = 0; i < 3; ++i) lives.begin(i);
+  EXPECT_EQ(lives.restarts(), 1u);
+  EXPECT_EQ(lives.on_end(1, killed), Next::end_job) << "no restart is left";
+}
+
+TEST(rank_lives, all_ranks_start_anew_with_one_that_was_killed_after_the_job) {
+  RankLives lives = running(2, {.restart = true, .restart_all = true, .most_restarts = 1});
+  lives.on_needs_all();
+  for (std::uint32_t i = 0; i < 2; ++i) lives.on_returned(i);
+  EXPECT_EQ(lives.on_end(1, succeeded), Next::nothing);
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew) << "it may have more to print";
+  EXPECT_TRUE(lives.is_to_start(1));
+  EXPECT_FALSE(lives.over() || lives.awaits_ends());
+}
+
 TEST(rank_lives, a_rank_that_exits_with_0_before_it_has_returned_ends_the_job) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 10});
   EXPECT_EQ(lives.on_end(1, succeeded), Next::left_early);

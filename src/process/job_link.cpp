@@ -32,6 +32,7 @@ constexpr auto job_members = [](auto&& v, auto& job) {
   v.member("job_id", job.job_id);
   v.bytes("secret", job.secret);
   v.member("retain", job.retain);
+  v.member("restarts_all", job.restarts_all);
   v.member("run", job.run);
   v.member("peer_timeout_ns", job.peer_timeout);
   v.member("heartbeat_ns", job.heartbeat);

@@ -74,8 +74,9 @@ struct JobDescription {
   std::string link;     ///< "RATE,LATENCY"; empty: not shaped
   std::string network;  ///< which of the machine's addresses to use, "10.1.0.0/16"; empty: any
   std::string job_id;
-  std::string secret;  ///< bytes
-  bool retain = false;
+  std::string secret;         ///< bytes
+  bool retain = false;        ///< processes that die are started anew
+  bool restarts_all = false;  ///< and all others with them, so that none keeps messages for it
   /// Names this run of the job, in which lives are counted from 1. Empty: they are not.
   std::string run;
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone

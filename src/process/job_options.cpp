@@ -44,7 +44,7 @@ message::MessageOptions message_options(const JobDescription& job) {
       .nodes = nodes,
       .incarnation = job.incarnation,
       .inbox = nodes == job.nodes ? job.inbox : ByteCount(share * (nodes - 1)),
-      .retain = job.retain,
+      .retain = job.retain && !job.restarts_all,
       .fails_when_full = job.outbox_fails,
       .run = job.run,
       .give_up_after = job.timeout};

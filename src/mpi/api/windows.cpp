@@ -134,7 +134,7 @@ struct WindowMaker {
     if (parent->group.size() > 1 && is_made_again()) {
       library().questions->give_up(
           fmt::format("{}: a process cannot be started anew after it has made a window, since weft "
-                      "does not record when others accessed it; leave out --restart on-failure",
+                      "does not record when others accessed it; leave out --restart",
                       function));
       error = call.settle(parent);
       return;

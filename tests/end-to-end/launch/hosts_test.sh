@@ -100,13 +100,13 @@ expect 1 "--network: no address of this machine lies in 203.0.113.0/24" "${run[@
 
 # Kills somebody in the middle of a run; it ends as if nothing had been. WORDS are said of it. When
 # the run was over before that, again.
-#   survives WORDS KILL
+#   survives WORDS KILL [RESTART]
 survives() {
-  local words=$1 kill=$2 attempt code guard pause
+  local words=$1 kill=$2 restart=${3:-on-failure} attempt code guard pause
   for ((attempt = 0; attempt < 20; ++attempt)); do
     rm -f "$dir"/ssh-of-* "$dir/down/beta"
     code=0
-    "${bound[@]}" timeout 100 "${run[@]}" --restart on-failure --peer-timeout 2s -- \
+    "${bound[@]}" timeout 100 "${run[@]}" --restart "$restart" --peer-timeout 2s -- \
       "$program" "${arguments[@]}" \
       >"$dir/out" 2>"$dir/err" &
     guard=$!
@@ -134,6 +134,9 @@ survives "was ended by signal 9 (Killed); starting it anew on" kill_rank
 survives "is lost: $dir/ssh ended with code 137" kill_agent
 survives "host beta is lost: $dir/ssh was ended by signal 9" kill_ssh
 survives "starting it anew on alpha" take_host
+rm "$dir/down/beta"
+survives "was ended by signal 9 (Killed); starting all ranks anew" kill_rank all
+survives "starting all ranks anew" take_host all
 rm "$dir/down/beta"
 
 # Without a restart, the others name the missing rank.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 of ranks at random moments: once, twice, or two at once. Every run ends with the output that
-# an undisturbed one has, whether processes begin anew or go on from checkpoints. Prints the line that runs a failure again.
+# kill -9 of ranks at random moments: once, twice, or two at once, with both kinds of restarts. Every run ends with
+# the output that an undisturbed one has, whether processes begin anew or go on from checkpoints. Prints the line that
+# runs a failure again.
 #   kill_test.sh WEFT EXAMPLES ROUNDS SEED
 set -euo pipefail
 weft=$1 examples=$2 rounds=$3 seed=$4
@@ -32,11 +33,13 @@ done
 
 for ((round = 0; round < rounds; ++round, ++seed)); do
   RANDOM=$seed again="$weft $examples 1 $seed"
-  program=${programs[round % ${#programs[@]}]}
+  program=${programs[seed % ${#programs[@]}]}
+  how=on-failure
+  ((seed / ${#programs[@]} % 2 == 0)) || how=all
   # shellcheck disable=SC2086
-  killed_run "$program" 100 "${lasts[$program]}" "$weft" run -n $ranks --restart on-failure -- "$examples"/$program
+  killed_run "$program" 100 "${lasts[$program]}" "$weft" run -n $ranks --restart $how -- "$examples"/$program
   [[ $(results "$dir/out" | sort -u) == "$(sort -u <<<"${expected[$program]}")" ]] ||
-    fail "$program printed $(results "$dir/out" | tail -2), not ${expected[$program]}"
+    fail "$program, --restart $how, printed $(results "$dir/out" | tail -2), not ${expected[$program]}"
 done
-echo "kill_test: $rounds runs, $killed processes started anew"
+echo "kill_test: $rounds runs, $killed times that processes were started anew"
 ((rounds < 20 || killed > 0)) || fail "nothing was ever killed"

@@ -2,7 +2,7 @@
 # Runs whose processes are killed at random moments; for scripts that source ../common.sh.
 # shellcheck shell=bash disable=SC2154
 
-# Those that were started anew so far.
+# Times that processes were started anew so far.
 killed=0
 
 # Kills one of the launcher's processes, if there is one.
@@ -33,5 +33,5 @@ killed_run() {
   fi
   wait $guard || code=$?
   ((code == 0)) || fail "$name ended with code $code: $(tail -3 "$dir/err")"
-  killed=$((killed + $(grep -c 'starting it anew' "$dir/err" || true)))
+  killed=$((killed + $(grep -cE 'starting (it|all ranks) anew' "$dir/err" || true)))
 }

@@ -76,6 +76,8 @@ done
 expect_failure 2 "--fabric libfabric:nonsense:" "$weft" run -n 3 --fabric libfabric:nonsense -- \
   "$examples/vsum2"
 (($(wc -l <"$dir/out") == 1)) || fail "an unknown provider is told more than once: $(cat "$dir/out")"
+expect_failure 2 "use on-failure with a simulation" "$weft" run -n 2 --restart all \
+  --fabric sim:none.toml -- "$examples/vsum2"
 expect_failure 1 "outbox is full" "$weft" run -n 2 --restart on-failure --most-restarts 0 \
   --outbox-fails --outbox 1KiB -- "$examples/vsum2"
 "$weft" run -n 2 --restart on-failure --outbox 1KiB -- "$examples/vsum2" >"$dir/out" 2>&1 &

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 of ranks of unmodified MPI programs at random moments: once, twice, or two at once. Every run prints
-# each line that an undisturbed one prints, once. Prints the line that runs a failure again.
+# kill -9 of ranks of unmodified MPI programs at random moments: once, twice, or two at once, with both kinds of
+# restarts. Every run prints each line that an undisturbed one prints, once. Prints the line that runs a failure again.
 #   kill_test.sh WEFT PROGRAMS ABI ROUNDS SEED     ABI: mpich or openmpi
 set -euo pipefail
 weft=$1 programs=$2 abi=$3 rounds=$4 seed=$5
@@ -37,10 +37,12 @@ done
 for ((round = 0; round < rounds; ++round, ++seed)); do
   RANDOM=$seed again="$weft $programs $abi 1 $seed"
   program=${list[seed % ${#list[@]}]}
+  how=on-failure
+  ((seed / ${#list[@]} % 2 == 0)) || how=all
   # shellcheck disable=SC2046
-  killed_run "$program" 60 "${lasts[$program]}" "$weft" run -n $ranks --restart on-failure -- $(command_of "$program")
+  killed_run "$program" 60 "${lasts[$program]}" "$weft" run -n $ranks --restart $how -- $(command_of "$program")
   [[ $(cat "$dir/out") == "${expected[$program]}" ]] ||
-    fail "$program printed '$(cat "$dir/out")', not '${expected[$program]}'"
+    fail "$program, --restart $how, printed '$(cat "$dir/out")', not '${expected[$program]}'"
 done
-echo "kill_test: $abi, $rounds runs, $killed processes started anew"
+echo "kill_test: $abi, $rounds runs, $killed times that processes were started anew"
 ((rounds < 20 || killed > 0)) || fail "nothing was ever killed"
