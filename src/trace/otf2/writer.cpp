@@ -3,10 +3,13 @@
 #include <otf2/otf2.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <numeric>
 
 #include "base/make_error.hpp"
+#include "base/system_error.hpp"
 #include "trace/otf2/definitions.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 
@@ -47,9 +50,18 @@ constexpr OTF2_MemoryCallbacks memory_callbacks{.otf2_allocate = allocate_chunk,
 class Writer final : public Otf2Writer {
  public:
   Writer(OTF2_Archive* archive, std::string path, std::uint32_t ranks)
-      : archive_(archive), path_(std::move(path)), ranks_(ranks), events_(ranks) {}
+      : archive_(archive), path_(std::move(path)), ranks_(ranks), events_(ranks) {
+    OTF2_Error_RegisterCallback(keep_first, this);
+  }
   ~Writer() override {
-    if (archive_ != nullptr) OTF2_Archive_Close(archive_);
+    say_errors_once();
+    // After a failed write libotf2 uses memory that it has freed when it closes an archive.
+    static std::atomic<OTF2_Archive*> left_open;  // reachable for a search for leaks
+    if (failed_ != OTF2_SUCCESS) {
+      left_open = archive_;
+    } else if (archive_ != nullptr) {
+      OTF2_Archive_Close(archive_);
+    }
   }
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -88,8 +100,15 @@ class Writer final : public Otf2Writer {
   void try_(OTF2_ErrorCode code) {
     if (failed_ == OTF2_SUCCESS) failed_ = code;
   }
+  /// The system's error comes before those of libotf2 that follow from it.
+  static OTF2_ErrorCode keep_first(void* writer, const char*, std::uint64_t, const char*,
+                                   OTF2_ErrorCode code, const char*, va_list) {
+    static_cast<Writer*>(writer)->try_(code);
+    return code;
+  }
   Result<void> state() const {
     if (failed_ == OTF2_SUCCESS) return {};
+    if (failed_ == OTF2_ERROR_ENOSPC) return system_error("write", path_, ENOSPC);
     return make_error(ErrorCode::io, "{}: cannot write: {}", path_,
                       OTF2_Error_GetDescription(failed_));
   }
@@ -224,6 +243,7 @@ Result<void> Writer::finish(const std::vector<std::vector<std::uint32_t>>& commu
   define_ranks(to);
   define_communicators(to, communicators);
   try_(OTF2_Archive_CloseGlobalDefWriter(archive_, to));
+  if (auto good = state(); !good) return good;
   try_(OTF2_Archive_Close(archive_));
   archive_ = nullptr;
   return state();

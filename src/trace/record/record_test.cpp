@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs in C and Fortran, recorded under Open MPI and MPICH, and replayed.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -175,6 +177,24 @@ TEST_F(recordings, are_put_on_one_clock_with_its_drift) {
   const auto second = (*stream)->next(1);
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_EQ(first->at_ns, second->at_ns);
+}
+
+TEST_F(recordings, whose_archive_does_not_fit_leave_none) {
+  // libotf2 writes a rank's events in pieces of 4 MiB.
+  write(0, std::vector<Record>(400'000, {.time_ns = 1, .kind = Record::Kind::progress}));
+  write(1, {});
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto* handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string error = merge_error();
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_NE(error.find("traces.otf2: cannot write: File is too large"), std::string::npos) << error;
+  for (const auto& left : fs::directory_iterator(base_)) {
+    EXPECT_EQ(left.path().extension(), ".record");
+  }
 }
 
 TEST_F(recordings, of_killed_programs_are_refused) {

@@ -2,12 +2,14 @@
 #include "trace/record/recording.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
 
 #include "base/make_error.hpp"
+#include "base/system_error.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 #include "trace/record/recorder.hpp"
 
@@ -81,16 +83,29 @@ class Merger {
     for (std::uint32_t r = 0; r < merged_.ranks; ++r) {
       if (auto good = read_facts(r); !good) return std::move(good).error();
     }
-    auto writer = create_otf2(directory_, merged_.ranks);
-    if (!writer) return std::move(writer).error();
-    for (std::uint32_t r = 0; r < merged_.ranks; ++r) {
-      if (auto good = copy(r, **writer); !good) return std::move(good).error();
+    // The archive is at its place only when it is whole.
+    const std::string partial = recordings_ + "/archive";
+    std::error_code error;
+    auto good = write(partial);
+    if (good) {
+      std::filesystem::rename(partial, directory_, error);
+      if (error) good = system_error("make", directory_, error.value());
     }
-    if (auto good = (*writer)->finish(communicators_); !good) return std::move(good).error();
-    return merged_;
+    if (good) return merged_;
+    std::filesystem::remove_all(partial, error);
+    return std::move(good).error();
   }
 
  private:
+  Result<void> write(const std::string& directory) {
+    auto writer = create_otf2(directory, merged_.ranks);
+    if (!writer) return std::move(writer).error();
+    for (std::uint32_t r = 0; r < merged_.ranks; ++r) {
+      if (auto good = copy(r, **writer); !good) return good;
+    }
+    return (*writer)->finish(communicators_);
+  }
+
   Result<Recording> open(std::uint32_t rank) const {
     auto recording = Recording::open(recording_path(recordings_, rank), rank);
     if (recording && recording->ranks() != world_size_) {

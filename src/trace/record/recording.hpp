@@ -43,7 +43,7 @@ struct Merged {
 
 /// Makes the archive DIRECTORY/traces.otf2 of the recordings in `recordings`, with all times on
 /// rank 0's clock. Errors: a rank without recording; a program that did not end in order; calls
-/// that could not be recorded; those of create_otf2.
+/// that could not be recorded; those of create_otf2. After an error there is no such directory.
 Result<Merged> merge_recordings(const std::string& recordings, const std::string& directory);
 
 }  // namespace weft::trace
