@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
 #include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/exit_code.hpp"
 #include "base/make_error.hpp"
 #include "base/units.hpp"
 
@@ -40,6 +44,8 @@ std::string_view fix_of(int number, std::string_view verb) {
     case ENOSPC:
     case EDQUOT:
       return "; free space, or write to another disk";
+    case EFBIG:
+      return "; raise the limit of a file's size: ulimit -f";
     case EROFS:
       return "; write to another disk";
     case EIO:
@@ -78,6 +84,24 @@ Error system_error(std::string_view verb, std::string_view path, int number) {
   return {code_of_errno(number),
           fmt::format("cannot {} '{}': {}{}", verb, path, std::generic_category().message(number),
                       fix_of(number, verb))};
+}
+
+std::string text_of(const std::exception& exception) {
+  if (dynamic_cast<const std::bad_alloc*>(&exception) == nullptr) return exception.what();
+  return "out of memory; use fewer processes here, smaller buffers or a smaller input, or raise "
+         "the "
+         "limit (ulimit -v)";
+}
+
+void end_by_exception() {
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "weft: %s\n", text_of(e).c_str());
+    std::_Exit(static_cast<int>(ExitCode::system));
+  } catch (...) {
+  }
+  std::abort();
 }
 
 Result<std::string> read_text_file(const std::string& path, std::uint64_t largest) {

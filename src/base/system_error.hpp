@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -16,6 +17,13 @@ ErrorCode code_of_errno(int number);
 
 /// "cannot write 'x.tsa': No space left on device; free space, …" from ("write", "x.tsa", ENOSPC).
 Error system_error(std::string_view verb, std::string_view path, int number);
+
+/// What an exception says, and for std::bad_alloc what a user can do.
+std::string text_of(const std::exception& exception);
+
+/// A handler for std::set_terminate: tells the exception that nobody can catch (it left a thread,
+/// or came while another one was under way), and exits with ExitCode::system.
+[[noreturn]] void end_by_exception();
 
 /// The whole text of a file or pipe. Errors: those of the system, and (invalid_argument) more than
 /// `largest` bytes.

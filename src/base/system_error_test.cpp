@@ -6,12 +6,28 @@
 
 #include <cerrno>
 #include <fstream>
+#include <new>
+#include <stdexcept>
+#include <thread>
 
 namespace weft {
 namespace {
 
 using testing::EndsWith;
 using testing::HasSubstr;
+
+TEST(system_error_death, an_exception_that_leaves_a_thread_is_told) {
+  const auto die = [] {
+    std::set_terminate(end_by_exception);
+    std::thread([] { throw std::bad_alloc(); }).join();
+  };
+  EXPECT_EXIT(die(), testing::ExitedWithCode(3), "^weft: out of memory; use fewer");
+}
+
+TEST(system_error, tells_an_exception_and_what_to_do_without_memory) {
+  EXPECT_EQ(text_of(std::runtime_error("no such word")), "no such word");
+  EXPECT_EQ(text_of(std::bad_alloc()).find("out of memory; use fewer"), 0U);
+}
 
 TEST(system_error, names_the_file_and_what_to_do_about_it) {
   for (const int number : {ENOENT, EACCES, EISDIR, ENOTDIR, ENAMETOOLONG, EMFILE}) {

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -144,14 +143,6 @@ void occupy_closed_streams() {
   }
 }
 
-int tell_out_of_memory(const CLI::App& app) {
-  print_error(
-      fmt::format("out of memory in {}; use fewer nodes, smaller buffers or a smaller input, "
-                  "or raise the limit (ulimit -v)",
-                  full_name(deepest_command(app))));
-  return static_cast<int>(ExitCode::system);
-}
-
 int run(int argc, char** argv) {
   CLI::App app(
       "weft carries messages and data streams between the processes of a cluster.\n"
@@ -207,8 +198,6 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     print_error(explain(app, e));
     return static_cast<int>(ExitCode::usage);
-  } catch (const std::bad_alloc&) {
-    return tell_out_of_memory(app);
   }
   return flushed(static_cast<int>(outcome.code));
 }
@@ -218,10 +207,13 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   weft::cli::occupy_closed_streams();
+  // Beyond a limit of file sizes a write fails. Programs that weft starts have the default action.
+  std::signal(SIGXFSZ, [](int) {});
+  std::set_terminate(weft::end_by_exception);
   try {
     return weft::cli::run(argc, argv);
   } catch (const std::exception& e) {
-    weft::cli::print_error(e.what());
+    weft::cli::print_error(weft::text_of(e));
     return static_cast<int>(weft::ExitCode::system);
   }
 }

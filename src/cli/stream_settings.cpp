@@ -16,6 +16,7 @@
 #include "cli/reference_file.hpp"
 #include "cli/suggestions.hpp"
 #include "net/link_shape.hpp"
+#include "stream/node/admission.hpp"
 #include "stream/node/schedules.hpp"
 
 namespace weft::cli {
@@ -147,8 +148,13 @@ void add_data_options(CLI::App& command, StreamSettings& s) {
 
 void add_job_options(CLI::App& command, StreamSettings& s) {
   auto& o = s.stream;
-  command.add_option("--inputs", o.inputs, "number of input nodes")->capture_default_str();
-  command.add_option("--computes", o.computes, "number of compute nodes")->capture_default_str();
+  const CLI::Range count(1U, stream::most_nodes);
+  command.add_option("--inputs", o.inputs, "number of input nodes")
+      ->check(count)
+      ->capture_default_str();
+  command.add_option("--computes", o.computes, "number of compute nodes")
+      ->check(count)
+      ->capture_default_str();
   command.add_option("--schedule", o.schedule, "rule for the order and time of contributions")
       ->check(CLI::IsMember(std::vector<std::string>(stream::schedule_names().begin(),
                                                      stream::schedule_names().end())))

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/system_error.hpp"
+
 namespace weft {
 
 namespace {
@@ -26,7 +28,7 @@ int run_in(JoinedProcess& process, const Program& program, std::span<const std::
   try {
     code = program(process, arguments);
   } catch (const std::exception& e) {
-    fmt::print(stderr, "rank {}: {}\n", rank, e.what());
+    fmt::print(stderr, "rank {}: {}\n", rank, text_of(e));
   }
   std::fflush(stdout);
   return code;

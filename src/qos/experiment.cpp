@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "qos/calibration.hpp"
@@ -67,15 +66,9 @@ Result<void> check(const ExperimentOptions& o, const std::vector<jobs::WorkloadJ
 void run_at_once(std::size_t count, unsigned threads,
                  const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
-  const auto take_all = [&] {
+  work_in_threads(std::min<std::size_t>(threads, count), [&] {
     for (std::size_t i = next++; i < count; i = next++) work(i);
-  };
-  std::vector<std::thread> others;
-  for (unsigned t = 1; t < std::min<std::size_t>(threads, count); ++t) {
-    others.emplace_back(take_all);
-  }
-  take_all();
-  for (std::thread& thread : others) thread.join();
+  });
 }
 
 /// Runs tracks from their beginning, or from the end of the windows that the directory keeps.

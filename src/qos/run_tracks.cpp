@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,10 +40,7 @@ class TrackThreads {
   }
 
   Result<void> run(unsigned threads) {
-    std::vector<std::thread> others;
-    for (unsigned t = 1; t < threads; ++t) others.emplace_back([this] { work(); });
-    work();
-    for (std::thread& thread : others) thread.join();
+    work_in_threads(threads, [this] { work(); });
     return worst();
   }
 
@@ -166,6 +164,17 @@ class TrackThreads {
 };
 
 }  // namespace
+
+void work_in_threads(std::size_t threads, const std::function<void()>& work) {
+  const auto work_to_end = [&]() noexcept { work(); };
+  std::vector<std::jthread> others;
+  try {
+    while (others.size() + 1 < threads) others.emplace_back(work_to_end);
+  } catch (const std::system_error&) {
+    // The result is the same with fewer.
+  }
+  work_to_end();
+}
 
 Result<void> run_tracks(std::span<Track* const> tracks, unsigned threads,
                         const std::function<bool()>& may_continue) {

@@ -6,6 +6,7 @@
 // threads.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <span>
 
@@ -13,6 +14,10 @@
 #include "weft/result.hpp"
 
 namespace weft::qos {
+
+/// Calls `work` here and in as many other threads as the system starts, `threads` at most in all;
+/// returns when all calls have. An exception in one ends the process: others may wait for that one.
+void work_in_threads(std::size_t threads, const std::function<void()>& work);
 
 /// Completes all windows of tracks that have begun. Calls `may_continue` after each one, from
 /// several threads, and stops when it returns false. Tracks at the front come first; a window that

@@ -2,6 +2,7 @@
 #include "qos/run_tracks.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <memory>
@@ -39,6 +40,18 @@ class Fidget final : public Controller {
   std::uint32_t windows_ = 0;
   std::uint64_t progress_ = 0;
 };
+
+TEST(work_in_threads, goes_on_with_the_threads_that_start) {
+  pthread_attr_t before, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(::pthread_attr_init(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, std::size_t{1} << 50), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);  // from here on no thread starts
+  std::atomic<int> calls = 0;
+  work_in_threads(4, [&] { ++calls; });
+  EXPECT_EQ(::pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(calls, 1);
+}
 
 class tracks_at_once : public testing::Test {
  protected:

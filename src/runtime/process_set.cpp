@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/make_error.hpp"
+#include "base/system_error.hpp"
 
 namespace weft {
 namespace {
@@ -25,7 +26,7 @@ int run(const ProcessSet::Body& body, Channel channel) {
   try {
     return body(std::move(channel));
   } catch (const std::exception& e) {
-    fmt::print(stderr, "weft: {}\n", e.what());
+    fmt::print(stderr, "weft: {}\n", text_of(e));
   } catch (...) {
     fmt::print(stderr, "weft: unknown exception\n");
   }

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "base/log.hpp"
 #include "base/make_error.hpp"
+#include "base/system_error.hpp"
 #include "jobs/ranks_jobs.hpp"
 #include "process/job_options.hpp"
 #include "process/joined_process.hpp"
@@ -221,7 +223,7 @@ Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const Job
   return outcome;
 }
 
-Result<int> run_lives(JobInvitation invitation, LifeMaker make_life) {
+static Result<int> run_job(JobInvitation invitation, LifeMaker make_life) {
   const JobDescription& job = invitation.job;
   const char* level = std::getenv("WEFT_LOG");
   set_up_log(level != nullptr ? level : "error", "simulation");
@@ -242,6 +244,14 @@ Result<int> run_lives(JobInvitation invitation, LifeMaker make_life) {
   for (const auto& run : beside.runs()) outcome->report.jobs.push_back(beside.to_json(run));
   if (invitation.link) invitation.link->tell(launch_message::report, to_json(outcome->report));
   return outcome->code;
+}
+
+Result<int> run_lives(JobInvitation invitation, LifeMaker make_life) {
+  // Of what ends without memory, some cannot be destroyed without.
+  const auto before = std::set_terminate(end_by_exception);
+  auto code = run_job(std::move(invitation), std::move(make_life));
+  std::set_terminate(before);
+  return code;
 }
 
 }  // namespace weft

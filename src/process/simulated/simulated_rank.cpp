@@ -32,7 +32,7 @@ Result<void> SimulatedRank::begin() {
   } catch (const std::bad_alloc&) {
     return Error{ErrorCode::exhausted,
                  "there is no memory for the stacks of so many processes; use a smaller "
-                 "programs.stack, or raise vm.max_map_count"};
+                 "programs.stack, or raise the limits (ulimit -v, vm.max_map_count)"};
   }
   wake_at(now());
   return {};

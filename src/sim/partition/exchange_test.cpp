@@ -2,10 +2,13 @@
 #include "sim/partition/exchange.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -31,6 +34,19 @@ std::vector<std::string> hear(const std::vector<std::string>& troubles,
     heard[self] = agreed.error().message;
   });
   return heard;
+}
+
+TEST(threads, of_which_some_do_not_start_run_nothing) {
+  pthread_attr_t before, large;
+  ASSERT_EQ(::pthread_getattr_default_np(&before), 0);
+  ASSERT_EQ(::pthread_attr_init(&large), 0);
+  // The first of them fits into the address space.
+  ASSERT_EQ(::pthread_attr_setstacksize(&large, std::size_t{3} << 45), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&large), 0);
+  std::atomic<int> bodies = 0;
+  EXPECT_THROW(run_in_threads(2, [&](Exchange&) { ++bodies; }), std::system_error);
+  EXPECT_EQ(::pthread_setattr_default_np(&before), 0);
+  EXPECT_EQ(bodies, 0);
 }
 
 TEST(agreement, is_silent_when_all_are_well_and_have_the_same) {

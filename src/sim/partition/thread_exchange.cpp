@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/partition/thread_exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -124,14 +128,23 @@ class ThreadExchange final : public Exchange {
 
 void run_in_threads(std::uint32_t ranks, const std::function<void(Exchange&)>& body) {
   Board board(ranks);
+  std::promise<bool> all_are_there;
+  const auto begins = all_are_there.get_future().share();
   std::vector<std::jthread> threads;
   threads.reserve(ranks);
-  for (std::uint32_t r = 0; r < ranks; ++r) {
-    threads.emplace_back([&board, &body, r] {
-      ThreadExchange exchange(board, r);
-      body(exchange);
-    });
+  try {
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      threads.emplace_back([&board, &body, r, begins] {
+        if (!begins.get()) return;
+        ThreadExchange exchange(board, r);
+        body(exchange);
+      });
+    }
+  } catch (const std::system_error& error) {
+    all_are_there.set_value(false);  // they would wait for the others without end
+    throw std::system_error(error.code(), fmt::format("cannot start {} threads, use fewer", ranks));
   }
+  all_are_there.set_value(true);
 }
 
 }  // namespace weft::sim

@@ -42,6 +42,7 @@ struct MachineLimits {
 MachineLimits limits_of_this_machine();
 
 /// Checks whether there are nodes of both kinds, and not more than a job can have.
+constexpr std::uint32_t most_nodes = 8192;
 Result<void> check_nodes(const StreamOptions& options);
 
 /// Refuses needs that exceed the limits; the error has both figures.

@@ -56,7 +56,6 @@ Result<void> check_sizes(const StreamOptions& o) {
 }  // namespace
 
 Result<void> stream::check_nodes(const StreamOptions& o) {
-  constexpr std::uint32_t most_nodes = 8192;
   if (o.inputs == 0 || o.inputs > most_nodes) {
     return invalid("--inputs: {} is not between 1 and {}", o.inputs, most_nodes);
   }

@@ -164,7 +164,7 @@ TEST(stream_errors, a_report_of_what_weft_did_not_write_names_a_command_that_doe
                   "run.json is there, and weft did not write it; make such a directory with weft");
 }
 
-TEST(stream_errors, memory_that_ends_is_told_with_the_command_that_needed_it) {
+TEST(stream_errors, memory_that_ends_is_told) {
   if (memory_factor > 1) GTEST_SKIP() << "sanitizers reserve more addresses than the limit";
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
@@ -172,8 +172,24 @@ TEST(stream_errors, memory_that_ends_is_told_with_the_command_that_needed_it) {
   ASSERT_EQ(setrlimit(RLIMIT_AS, &little), 0);
   WeftProcess simulation({"simulate", "uniform", "--topology", "fat-tree:65536"});
   ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
-  expect_one_line(simulation.wait(30), system_refused,
-                  "out of memory in weft simulate uniform; use fewer nodes");
+  expect_one_line(simulation.wait(30), system_refused, "out of memory; use fewer processes");
+}
+
+TEST(stream_errors, numbers_that_no_type_has_are_told_with_the_options_limits) {
+  expect_one_line(run_weft({"stream", "local", "--computes", "4294967296"}, 30), usage,
+                  "--computes: '4294967296' is no number from 1 to 8192");
+}
+
+TEST(stream_errors, a_limit_of_file_sizes_is_told) {
+  ScratchDirectory directory;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit little{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  WeftProcess simulation(
+      {"simulate", "uniform", "--topology", "fat-tree:64", "--trace", directory / "trace"});
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  expect_one_line(simulation.wait(30), system_refused, "File too large; raise the limit");
 }
 
 TEST(stream_errors, standard_output_that_cannot_be_written_is_told) {
