@@ -64,11 +64,12 @@ class JsonReader {
  public:
   using Json = nlohmann::ordered_json;
 
-  explicit JsonReader(const Json& json) : json_(json) {}
+  /// `at` is the name of the member that was read last, as far as one was found.
+  explicit JsonReader(const Json& json, std::string* at = nullptr) : json_(json), at_(at) {}
 
   template <class T>
   void member(const char* name, T& value) const {
-    const Json& json = json_.at(name);
+    const Json& json = find(name);
     if constexpr (requires { value.ticks(); }) {
       value = T(json.get<decltype(value.ticks())>());
     } else if constexpr (requires { T(value.value()).value(); }) {
@@ -82,16 +83,19 @@ class JsonReader {
     if (json_.contains(name)) member(name, value.emplace());
   }
   void bytes(const char* name, std::string& text) const {
-    const auto values = json_.at(name).get<std::vector<std::uint8_t>>();
+    const auto values = find(name).get<std::vector<std::uint8_t>>();
     text.assign(values.begin(), values.end());
   }
   template <class T, class Members>
   void part(const char* name, T& value, const Members& members) const {
-    members(JsonReader(json_.at(name)), value);
+    members(JsonReader(find(name), at_), value);
   }
   template <class T, class Members>
   void rows(const char* name, std::vector<T>& rows, const Members& members) const {
-    for (const Json& row : json_.at(name)) members(JsonReader(row), rows.emplace_back());
+    for (const Json& row : json_.at(name)) {
+      find(name);
+      members(JsonReader(row, at_), rows.emplace_back());
+    }
   }
   template <class... T>
   void elements(T&... values) const {
@@ -100,7 +104,14 @@ class JsonReader {
   }
 
  private:
+  const Json& find(const char* name) const {
+    const Json& found = json_.at(name);
+    if (at_ != nullptr) *at_ = name;
+    return found;
+  }
+
   const Json& json_;
+  std::string* at_;
 };
 
 }  // namespace weft

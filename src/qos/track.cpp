@@ -109,7 +109,7 @@ Result<void> Track::load() {
   std::error_code error;
   if (file.empty() || !std::filesystem::exists(file, error)) return {};
   const auto text = read_text_file(file);
-  if (!text) return text.error();
+  if (!text) return Error{text.error().code, "--out: " + text.error().message};
   auto kept = windows_of(*text, fingerprint());
   if (!kept && options_.replaces) return {};
   if (!kept) return cannot_continue(kept.error().code, kept.error().message);

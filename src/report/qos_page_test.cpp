@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace weft::report {
 namespace {
 
@@ -77,6 +79,10 @@ TEST(qos_page, damaged_records_are_refused_by_name_and_reason) {
   EXPECT_EQ(qos_from_json("{}", "q").error().message,
             "q: key 'scenario' not found; make it again with weft qos --out");
   EXPECT_FALSE(qos_from_json("{", "q").ok());
+  auto json = nlohmann::ordered_json::parse(to_json(record()));
+  json["network"] = nullptr;
+  EXPECT_EQ(qos_from_json(json.dump(), "q").error().message,
+            "q: \"network\" is of a wrong type; make it again with weft qos --out");
 }
 
 TEST(qos_page, escapes_what_the_record_says) {

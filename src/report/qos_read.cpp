@@ -89,12 +89,15 @@ Result<QosRecord> qos_from_json(std::string_view text, std::string_view origin) 
   const auto refuse = [&](std::string_view why) {
     return corrupt("{}: {}; make it again with weft qos --out", origin, why);
   };
+  std::string at;
   try {
     const auto json = JsonReader::Json::parse(text);
     QosRecord record;
-    members::record(JsonReader(json), record);
+    members::record(JsonReader(json, &at), record);
     if (const std::string problem = problem_of(record); !problem.empty()) return refuse(problem);
     return record;
+  } catch (const nlohmann::json::type_error&) {
+    return refuse(fmt::format("\"{}\" is of a wrong type", at));
   } catch (const nlohmann::json::exception& e) {
     // "[json.exception.out_of_range.403] key 'jobs' not found"
     const std::string_view what = e.what();
