@@ -2,6 +2,7 @@
 #include "faults/fault.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -312,6 +313,16 @@ void FaultPlayer::play(Instant now, FaultTarget& target, std::vector<Played>& lo
     log.push_back({action.at, (action.end ? "end of " : "") + to_text(fault),
                    action.end ? end(fault, target) : begin(fault, target)});
   }
+}
+
+std::string FaultPlayer::missed(Instant end) const {
+  std::vector<std::string> missed;
+  for (std::size_t i = next_; i < actions_.size(); ++i) {
+    if (!actions_[i].end) missed.push_back(to_text(faults_[actions_[i].fault]));
+  }
+  if (missed.empty()) return {};
+  return fmt::format("--fault '{}' did not happen: all was over {} after the start",
+                     fmt::join(missed, "' and '"), to_text(end - start_));
 }
 
 bool FaultPlayer::will_restart(std::uint32_t host) const {

@@ -111,6 +111,9 @@ class FaultPlayer {
   /// Carries out due actions and appends them to `log`. A failure does not stop the rest.
   void play(Instant now, FaultTarget& target, std::vector<Played>& log);
 
+  /// Returns a warning that names the faults that have not begun when all ends; empty: none.
+  std::string missed(Instant end) const;
+
   /// Returns whether a restart of this host is still to come.
   bool will_restart(std::uint32_t host) const;
 

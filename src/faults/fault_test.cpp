@@ -161,6 +161,10 @@ TEST(fault_player, begins_and_ends_faults_in_order_of_time) {
   EXPECT_EQ(player.next_deadline(), start + Duration::seconds(1));
   player.play(start + Duration::milliseconds(999), target, log);
   EXPECT_TRUE(target.done.empty());
+  player.play(start + Duration::milliseconds(3500), target, log);
+  EXPECT_EQ(player.missed(start + Duration::milliseconds(3500)),
+            "--fault 'slow host3 1 MB/s' and 'kill host1' did not happen: all was over 3.5 s after "
+            "the start");
   while (player.next_deadline() != Instant::never()) {
     player.play(player.next_deadline(), target, log);
   }
@@ -168,6 +172,7 @@ TEST(fault_player, begins_and_ends_faults_in_order_of_time) {
                                                    "groups 0", "stop 1", "link 0 true", "cont 1",
                                                    "rate 3 8000000", "kill 1", "rate 3 0"}));
   ASSERT_EQ(log.size(), 10u);
+  EXPECT_EQ(player.missed(player.next_deadline()), "");
   EXPECT_EQ(log[5].what, "end of link-down host0");
   EXPECT_EQ(log[5].at, Duration::milliseconds(3100));
 }

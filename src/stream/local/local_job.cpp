@@ -280,6 +280,10 @@ bool LocalJob::waits_for_sink(Instant now) const {
 }
 
 void LocalJob::let_go(Duration patience) {
+  if (faults_ && !failure_ && !ending_) {
+    const std::string missed = faults_->missed(options_.clock());
+    if (!missed.empty()) spdlog::warn("{}", missed);
+  }
   ending_ = true;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::leave, "");
   Instant now = options_.clock();

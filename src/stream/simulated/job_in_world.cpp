@@ -215,6 +215,8 @@ Result<void> JobInWorld::conclude(sim::Exchange& exchange) {
              .remains = gather_reports(exchange, remains_),
              .faults = played_,
              .interrupted = interrupted_};
+  const std::string missed = faults_ && exchange.rank() == 0 ? faults_->missed(now_ns()) : "";
+  if (!missed.empty()) spdlog::warn("{}", missed);
   if (report_.nodes.empty() && !nodes_.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }
