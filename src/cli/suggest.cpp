@@ -125,6 +125,10 @@ std::string explain_option(const CLI::App& command, const std::string& word) {
   std::vector<std::string> options;
   add_options(command, options);
   std::string guess = nearest(word, options);
+  if (guess == word) {
+    return fmt::format("{} has to stand behind {}, and in front of any --; see {} --help", word,
+                       full_name(command), full_name(command));
+  }
   if (guess.empty()) guess = only_option_of_letter(word, options);
   const CLI::Option* program = command.get_option_no_throw("COMMAND");
   if (guess.empty() && program != nullptr && program->count() > 0) {

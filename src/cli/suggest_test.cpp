@@ -92,6 +92,13 @@ TEST(suggest, says_where_options_of_a_program_belong) {
             "program's; see weft run --help");
 }
 
+TEST(suggest, says_where_options_of_a_command_belong) {
+  EXPECT_EQ(
+      said("stream local -- --inputs 2"),
+      "--inputs has to stand behind weft stream local, and in front of any --; see weft stream "
+      "local --help");
+}
+
 TEST(suggest, guesses_options_by_their_letter_or_word) {
   EXPECT_EQ(said("-V"), "unknown option '-V' of weft: did you mean --version?; see weft --help");
   EXPECT_EQ(said("version"),
