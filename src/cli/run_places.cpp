@@ -25,7 +25,7 @@ void take(const CLI::App& command, const char* option, const std::optional<Value
 
 Result<void> find_by_file(const CLI::App& command, const std::string& path, LaunchOptions& launch) {
   auto file = read_job_file(path);
-  if (!file) return std::move(file).error();
+  if (!file) return Error{file.error().code, "--config: " + file.error().message};
   auto addresses = RankAddresses().resolve(*file);
   if (!addresses) return std::move(addresses).error();
   if (command.count("--fabric") == 0 && !file->fabric.empty()) launch.fabric = file->fabric;

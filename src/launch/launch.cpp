@@ -376,8 +376,7 @@ class Launcher final : private HostListener {
     if (next == RankLives::Next::nothing) return;
     const std::string what = fmt::format("rank {} is needed by rank {}", rank, asked_by);
     if (next == RankLives::Next::start_anew) return start_anew(rank, what);
-    say_(fmt::format("{}, and no restart is left (--most-restarts {})", what,
-                     options_.most_restarts));
+    say_(what + lives_->why_not_anew(rank));
     count(1);
     end_all(what);
   }
@@ -463,7 +462,7 @@ class Launcher final : private HostListener {
         count(end.code);
         break;
       case Next::end_job:
-        say_(what + (lives_->fails_alike(rank) ? RankLives::alike : ""));
+        say_(what + lives_->why_not_anew(rank));
         count(end.code);
         return end_all(what);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/rank_lives.hpp"
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -130,6 +131,12 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
   if (options_.restart || !end.was_killed || end.crashed || needs_all_) return Next::end_job;
   rank.lost = true;
   return Next::fail;
+}
+
+std::string RankLives::why_not_anew(std::uint32_t rank) const {
+  if (ranks_[rank].alike >= most_alike) return alike;
+  if (!options_.restart || restarts_ < options_.most_restarts) return {};
+  return fmt::format(", and no restart is left (--most-restarts {})", options_.most_restarts);
 }
 
 RankLives::Next RankLives::on_needed(std::uint32_t index) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace weft {
@@ -68,7 +69,8 @@ class RankLives {
   /// in the same way, it is not started anew.
   static constexpr std::uint32_t most_alike = 10;
   static constexpr const char* alike = " ten times in a row; another life would do the same";
-  bool fails_alike(std::uint32_t rank) const { return ranks_[rank].alike >= most_alike; }
+  /// The rest of a sentence about a rank that ended the job, when only that kept it from a restart.
+  std::string why_not_anew(std::uint32_t rank) const;
   /// A rank waits for that one. A resting one is started anew, and so is one of MPI that had exited
   /// when the job was over, which it no longer is; if no restart is left, the job ends.
   Next on_needed(std::uint32_t rank);

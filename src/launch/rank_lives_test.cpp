@@ -57,6 +57,7 @@ TEST(rank_lives, a_rank_that_dies_whenever_it_is_needed_again_uses_up_the_restar
   lives.on_returned(1);
   EXPECT_EQ(lives.on_end(1, killed), Next::rest);
   EXPECT_EQ(lives.on_needed(1), Next::end_job);
+  EXPECT_EQ(lives.why_not_anew(1), ", and no restart is left (--most-restarts 2)");
 }
 
 TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_started_again) {
@@ -74,10 +75,10 @@ TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_sta
     EXPECT_EQ(dies(other), Next::start_anew);
   }
   for (int i = 0; i < 9; ++i) EXPECT_EQ(dies(failed), Next::start_anew);
-  EXPECT_FALSE(lives.fails_alike(0));
+  EXPECT_EQ(lives.why_not_anew(0), "");
   EXPECT_EQ(dies(failed), Next::end_job);
-  EXPECT_TRUE(lives.fails_alike(0));
-  EXPECT_FALSE(lives.fails_alike(1));
+  EXPECT_EQ(lives.why_not_anew(0), RankLives::alike);
+  EXPECT_EQ(lives.why_not_anew(1), "");
 }
 
 TEST(rank_lives, a_rank_that_stores_more_in_each_life_may_fail_any_number_of_times) {

@@ -202,7 +202,10 @@ void ProgramInWorld::on_death(std::uint32_t n, int code, const std::string& how)
     return;
   }
   if (ending_) return;
-  say_(fmt::format("rank {} {}", n, how));
+  say_(fmt::format(
+      "rank {} {}{}", n, how,
+      job_.retain ? fmt::format(", and no restart is left (--most-restarts {})", job_.most_restarts)
+                  : ""));
   // A program that failed by itself takes the others with it. One that was killed is waited for,
   // until ranks that need it give up and name the operation.
   if (job_.retain || code != code_of_killed) return end_with(code);

@@ -93,7 +93,7 @@ class Parser {
     if (line.empty() || line.front() == '#') return;
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 32 && c != '\t'; };
     if (std::any_of(line.begin(), line.end(), is_control)) {
-      return wrong("has control characters; this is a text file of groups and keys");
+      return wrong("has control characters; name a text file of the addresses of all ranks");
     }
     if (line.front() == '[') return on_group(line);
     const std::size_t equals = line.find('=');

@@ -185,6 +185,7 @@ expect_failure 1 "job.conf:2: rank 0 is at 203.0.113.1:4000, which is not this m
 write_file 2 'timeout = 500ms'
 expect_failure 1 "there is no rank 2" env WEFT_RANK=2 "${alone[@]}"
 expect_failure 1 "WEFT_RANK='-1' is no rank" env WEFT_RANK=-1 "${alone[@]}"
+expect_failure 2 "--config: $weft:1: has control characters; name a text file" "$weft" run --config "$weft" -- true
 expect_failure 2 "-n: 3 processes" "$weft" run -n 3 --config "$file" -- "$examples/vsum2"
 expect_failure 1 "WEFT_FABRIC: 'mpi': a configuration file has addresses of TCP" \
   env WEFT_FABRIC=mpi "${alone[@]}"

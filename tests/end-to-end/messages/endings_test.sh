@@ -63,6 +63,7 @@ says "rank 1 ended with code 3"
 start --restart on-failure --most-restarts 2 -- "$endings" "$files" 50 code 2
 ends_with 3 "main's code, with restarts"
 (($(grep -c 'starting it anew' "$dir/err") == 2)) || fail "no restarts: $(cat "$dir/err")"
+says "no restart is left (--most-restarts 2)"
 start --restart on-failure -- bash -c 'exit 3'
 ends_with 3 "a program that always fails"
 says "ended with code 3 ten times in a row"
