@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <utility>
 
@@ -534,13 +533,15 @@ class Launcher final : private HostListener {
 
   /// For a rank's next life: its last host, or the one with the fewest ranks. False: none is left.
   bool find_host(std::uint32_t rank) {
-    if (given_up_.count(ranks_[rank].host) == 0) return true;
-    auto left = hosts_ | std::views::transform(&std::unique_ptr<Host>::get) |
-                std::views::filter([this](Host* host) { return given_up_.count(host) == 0; });
-    const auto best = std::ranges::min_element(left, {}, [this](Host* h) { return ranks_of(h); });
-    if (best == left.end()) return false;
-    ranks_[rank].host = *best;
-    return true;
+    Host*& host = ranks_[rank].host;
+    if (given_up_.count(host) == 0) return true;
+    Host* best = nullptr;
+    for (const auto& other : hosts_) {
+      if (given_up_.count(other.get()) > 0) continue;
+      if (best == nullptr || ranks_of(other.get()) < ranks_of(best)) best = other.get();
+    }
+    if (best != nullptr) host = best;
+    return best != nullptr;
   }
 
   void signal_all(int signal) {
