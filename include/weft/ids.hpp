@@ -38,7 +38,7 @@ using NodeId = StrongId<struct NodeTag, std::uint32_t>;
 using Incarnation = StrongId<struct IncarnationTag, std::uint32_t>;
 /// A timeslice's number, from 0 in ascending time order.
 using TimesliceIndex = StrongId<struct TimesliceTag, std::uint64_t>;
-/// A scheduling interval's number (paper 1, section III), ascending.
+/// A scheduling interval's number (Salem et al. 2019, section III), ascending.
 using IntervalId = StrongId<struct IntervalTag, std::uint64_t>;
 /// Priority class of an operation, 0 (lowest) … 15. Each fabric gives it a meaning: DSCP on TCP, a
 /// traffic class on libfabric, a virtual lane in the simulator.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicator: a group of processes that send each other messages, by rank and tag. SPMD
 // containers use it. One implementation runs over every fabric, and survives the death and return
-// of its peers (paper 4, chapter 4).
+// of its peers (Kurtz 2018, chapter 4).
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ namespace weft {
 using Rank = StrongId<struct RankTag, std::uint32_t>;
 /// Tells flows between the same two processes apart. Every value is allowed.
 using Tag = StrongId<struct MessageTagTag, std::uint32_t>;
-/// Names the group that a message belongs to. Unique within a job (paper 4, 4.5.4).
+/// Names the group that a message belongs to. Unique within a job (Kurtz 2018, 4.5.4).
 using Generation = StrongId<struct GenerationTag, std::uint64_t>;
 
 /// Names an operation under way. The program calls `wait` exactly once for each.
@@ -73,7 +73,7 @@ class MessageHistory {
 
 /// A group of processes with this one among them. Messages of one flow (group, sender, receiver and
 /// tag) are received in the order sent. Different flows are independent of each other, so the
-/// program may start receives in any order, whatever the order of arrival (paper 4, 4.2.1). All
+/// program may start receives in any order, whatever the order of arrival (Kurtz 2018, 4.2.1). All
 /// started operations progress together, while the process is in `wait` or `is_done`.
 ///
 /// Any number of operations may be under way. Memory beyond the caller's buffers stays within the

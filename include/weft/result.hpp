@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value or an Error, for failures in operation. Programmer errors are checks
-// (base/check.hpp), never Results.
+// Result<T>: a value or an Error, for failures in operation. A programmer's error ends
+// the process and is never a Result.
 #pragma once
 
 #include <cstdint>

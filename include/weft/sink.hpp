@@ -19,7 +19,7 @@ namespace weft {
 struct SinkSummary {
   std::uint64_t timeslices = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t dropped = 0;  ///< by a counted drop policy
+  std::uint64_t dropped = 0;  ///< no consumer was there, had room, or gave them back
   std::uint64_t errors = 0;   ///< anything a check found wrong; makes the run fail
   std::string first_error;
   std::uint64_t incomplete = 0;  ///< of the timeslices: flagged as missing something

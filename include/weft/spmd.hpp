@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SPMD containers: arrays that are divided among the processes of a group, and redistributed by a
-// call that moves only the elements that have to move (paper 4, and LAIK). Start with docs/spmd.md.
+// call that moves only the elements that have to move (Kurtz 2018, and LAIK). Start with
+// docs/spmd.md.
 #pragma once
 
 #include "weft/spmd/checkpoint.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Timeslice building as a library: everything that `weft stream` does. A job has input nodes, which
 // cut streams of microslices into contributions, and compute nodes, which put the contributions of
-// all input nodes together to timeslices (paper 1, section II). Write a Source (weft/source.hpp) to
-// feed it, a Sink (weft/sink.hpp) or a consumer process (weft/consumer.hpp) to use the timeslices.
+// all input nodes together to timeslices (Salem et al. 2019, section II). Write a Source
+// (weft/source.hpp) to feed it, a Sink (weft/sink.hpp) or a consumer process (weft/consumer.hpp) to
+// use the timeslices.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ struct StreamLink {
   Duration latency{};  ///< added between two nodes
 };
 
-/// Parameters of the dfs schedule (paper 1, Table I and section III); docs/dfs.md explains them.
+/// Parameters of the dfs schedule (Salem et al. 2019, Table I and section III); docs/dfs.md
+/// explains them.
 struct DfsParameters {
   std::uint32_t timeslices_per_interval = 10000;  ///< 1 … 10,000,000
   std::uint32_t history_length = 10;              ///< intervals, 1 … 1000

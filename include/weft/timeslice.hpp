@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little,
 /// Bits of MicrosliceDescriptor::flags.
 enum class MicrosliceFlag : std::uint16_t {
   crc_valid = 1,
-  overflow_flim = 2,
+  overflow_flim = 2,  ///< in the FLES interface module, which sends the data
   overflow_user = 4,
   data_error = 8,
 };

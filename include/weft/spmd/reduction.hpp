@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: how values that several ranks wrote for the same index become one. Values are always
 // folded in the order of ranks, ((v0 ∘ v1) ∘ v2) ∘ …, in any order of arrival and by every
-// algorithm: the result is the same bit for bit, also of operations that do not commute (paper 4,
-// 4.2.1).
+// algorithm: the result is the same bit for bit, also of operations that do not commute
+// (Kurtz 2018, 4.2.1).
 #pragma once
 
 #include <concepts>
