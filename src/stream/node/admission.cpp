@@ -102,6 +102,10 @@ Result<void> check_pipe(const StreamOptions& options) {
 Result<void> check_pieces(const StreamOptions& options, const Uri& sink) {
   const auto source = Uri::parse(options.source);
   if (sink.scheme() != "file" || options.make_source || !source) return {};
+  if (options.skip_when_sink_is_slow) {
+    return invalid("--skip-when-slow: would leave holes in the file of --sink {}; leave it out",
+                   sink.text());
+  }
   if (source->scheme() == "pattern" || source->scheme() == "pcap") {
     return invalid(
         "--sink {}: puts together the pieces of a source file:, but --source is {}; name a sink "
@@ -122,7 +126,8 @@ Result<void> check_pieces(const StreamOptions& options, const Uri& sink) {
     return invalid("--sink {}: --source skips pieces; leave out its stride={}", sink.text(),
                    *stride);
   }
-  if (has_placeholder(source->path(), 'i') != has_placeholder(sink.path(), 'i')) {
+  if (options.inputs > 1 &&
+      has_placeholder(source->path(), 'i') != has_placeholder(sink.path(), 'i')) {
     return invalid(
         "--sink {}: --source and sink must both have a file for each input (%i in the "
         "path), or neither",
@@ -148,7 +153,6 @@ Result<void> check_files(const StreamOptions& options) {
     if (!text.starts_with("tsa:") && !text.starts_with("file:")) continue;
     const auto uri = Uri::parse(text);
     if (!uri) return uri.error();
-    if (auto good = check_pieces(options, *uri); !good) return good;
     if (inputs.empty()) inputs = files_read(options);
     for (const std::string& path : files_written(*uri, options)) {
       if (path.empty()) break;  // the sink itself reports the missing part
@@ -157,6 +161,7 @@ Result<void> check_files(const StreamOptions& options) {
       if (written.insert(path).second) continue;
       return invalid("--sink {}: another sink writes '{}' too; name another file", text, path);
     }
+    if (auto good = check_pieces(options, *uri); !good) return good;
   }
   return {};
 }

@@ -70,6 +70,11 @@ TEST(admission, a_sink_puts_together_only_what_a_source_cuts_alike) {
               HasSubstr("cuts pieces of 4 KiB and the sink puts together pieces of 64 KiB"));
   EXPECT_THAT(error_of("file:/a?stride=2", "file:/nowhere"), HasSubstr("its stride=2"));
   EXPECT_THAT(error_of("file:/a%i", "file:/nowhere"), HasSubstr("a file for each input"));
+  EXPECT_THAT(
+      files_error(
+          {.source = "file:/a", .sinks = {"file:/nowhere"}, .skip_when_sink_is_slow = true}),
+      HasSubstr("--skip-when-slow: would leave holes"));
+  EXPECT_EQ(files_error({.inputs = 1, .source = "file:/a%i", .sinks = {"file:/nowhere"}}), "");
 }
 
 TEST(admission, a_pipe_is_the_source_of_one_input_node) {

@@ -38,6 +38,7 @@ class SharedFile {
     const bool is_old = is_there && !special && !place.restarted;
     if (is_old && !place.replaces_files) return wire::exists_error(path);
     std::string temporary = special ? "" : unfinished(path, place);
+    std::string incomplete = special ? "" : incomplete_name(path, place.run);
     if (is_there && !special && place.restarted) take_back(path, temporary, place);
     int descriptor = -1;
     if (special) {
@@ -45,11 +46,14 @@ class SharedFile {
       if (!opened) return opened.error();
       descriptor = *opened;
     } else {
+      // Others that have opened the file keep it when one of them gives it this name.
+      if (place.restarted && access(incomplete.c_str(), F_OK) == 0) temporary = incomplete;
       descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
       if (descriptor < 0) return system_error("write", path, errno);
     }
     const auto existing = place.replaces_files ? wire::Existing::replace : wire::Existing::refuse;
-    SharedFile file(std::move(path), std::move(temporary), descriptor, existing);
+    SharedFile file(std::move(path), std::move(temporary), std::move(incomplete), descriptor,
+                    existing);
     const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     if (first && !special && !place.restarted && ftruncate(descriptor, 0) != 0) {
       return system_error("empty", file.path_, errno);
@@ -63,6 +67,7 @@ class SharedFile {
   SharedFile(SharedFile&& other) noexcept
       : path_(std::move(other.path_)),
         temporary_(std::move(other.temporary_)),
+        incomplete_(std::move(other.incomplete_)),
         descriptor_(std::exchange(other.descriptor_, -1)),
         existing_(other.existing_),
         end_(other.end_) {}
@@ -97,7 +102,7 @@ class SharedFile {
     if (descriptor < 0) return {};  // a write failed, and was told
     // Given back before it is asked for: of two processes that end together, one gets it.
     flock(descriptor, LOCK_UN);
-    const bool last = !temporary_.empty() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    const bool last = !is_spoiled() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     const int number = last ? wire::rename_file(temporary_, path_, existing_) : 0;
     if (number == EEXIST) unlink(temporary_.c_str());
     if (::close(descriptor) != 0) return system_error("write", path_, errno);
@@ -107,21 +112,26 @@ class SharedFile {
     return {};
   }
   void leave() { ::close(std::exchange(descriptor_, -1)); }
-  /// Where the file stays when it is not as it was sent; empty if it is written directly.
-  std::string aside() const { return temporary_.empty() ? "" : path_ + ".incomplete"; }
-  /// Gives the file that name, so that no other process gives it the real one.
-  void set_aside() {
-    leave();
-    if (!temporary_.empty()) wire::rename_file(temporary_, aside(), wire::Existing::replace);
+  /// The file is not as it was sent: none of the processes gives it its name any more.
+  void spoil() {
+    if (is_spoiled() || temporary_.empty()) return;
+    // Another process may have done so.
+    (void)wire::rename_file(temporary_, incomplete_, wire::Existing::replace);
+    temporary_ = incomplete_;
   }
+  /// The name of a spoiled file; empty if it is written directly.
+  const std::string& incomplete() const { return incomplete_; }
 
  private:
-  SharedFile(std::string path, std::string temporary, int descriptor, wire::Existing existing)
+  SharedFile(std::string path, std::string temporary, std::string incomplete, int descriptor,
+             wire::Existing existing)
       : path_(std::move(path)),
         temporary_(std::move(temporary)),
+        incomplete_(std::move(incomplete)),
         descriptor_(descriptor),
         existing_(existing) {}
 
+  bool is_spoiled() const { return temporary_ == incomplete_; }
   void abandon() {
     if (!temporary_.empty()) unlink(temporary_.c_str());
     leave();
@@ -135,7 +145,8 @@ class SharedFile {
   }
 
   std::string path_;
-  std::string temporary_;  // empty: written directly
+  std::string temporary_;   // empty: written directly
+  std::string incomplete_;  // its name once a piece is missing or wrong
   int descriptor_;
   wire::Existing existing_;
   std::uint64_t end_ = UINT64_MAX;  // behind the last piece, when one was seen that is short
@@ -173,13 +184,8 @@ class FileSink final : public Sink {
     }
     return {};
   }
-  /// A file in which a piece is missing or wrong does not get its name.
   Result<void> finish() override {
     for (SharedFile& file : files_) {
-      if (summary_.errors > 0) {
-        file.set_aside();
-        continue;
-      }
       if (auto closed = file.close(); !closed) return closed;
     }
     return {};
@@ -191,10 +197,12 @@ class FileSink final : public Sink {
 
  private:
   void report(const TimesliceView& timeslice, std::uint32_t channel, std::string_view what) {
-    const std::string aside = files_[channel < files_.size() ? channel : 0].aside();
-    count_error(summary_,
-                fmt::format("timeslice {}, component {}: {}{}", timeslice.index.value(), channel,
-                            what, aside.empty() ? "" : "; what arrived is in " + aside));
+    SharedFile& file = files_[channel < files_.size() ? channel : 0];
+    file.spoil();
+    count_error(
+        summary_,
+        fmt::format("timeslice {}, component {}: {}{}{}", timeslice.index.value(), channel, what,
+                    file.incomplete().empty() ? "" : "; what arrived is in ", file.incomplete()));
   }
   Result<void> write_piece(const TimesliceView& timeslice, std::uint32_t channel, std::uint64_t m,
                            const wire::MicrosliceView& piece) {

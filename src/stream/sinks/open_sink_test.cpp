@@ -380,6 +380,28 @@ TEST_F(file_sink, counts_a_missing_component) {
   EXPECT_THAT((*sink)->summary().first_error, HasSubstr("1 of 1 pieces are missing"));
 }
 
+TEST_F(file_sink, a_restarted_node_goes_on_in_a_file_that_another_one_has_spoiled) {
+  wire::write_whole(directory_ / "in", random_bytes(600));
+  auto timeslices =
+      build_timeslices("file:" + directory_ / "in?cut=100", {.inputs = 1, .per_timeslice = 3});
+  SinkPlace place{.inputs = 1, .microslices_per_timeslice = 3, .run = "7"};
+  const std::string uri = "file:" + directory_ / "out?cut=100";
+  auto first = open_sink(uri, place);
+  ASSERT_TRUE((*first)->consume(timeslices.at(0).view()));
+  BuiltTimeslice without;
+  without.index = 1;
+  without.add_component({});
+  ASSERT_TRUE((*first)->consume(without.view()));
+  place.restarted = true;
+  auto later = open_sink(uri, place);
+  ASSERT_TRUE((*later)->consume(timeslices.at(1).view()));
+  ASSERT_TRUE((*first)->finish());
+  ASSERT_TRUE((*later)->finish());
+  EXPECT_THAT(directory_.names(), ElementsAre("in", "out.incomplete-7"));
+  EXPECT_TRUE(*read_text_file(directory_ / "out.incomplete-7") ==
+              *read_text_file(directory_ / "in"));
+}
+
 TEST_F(file_sink, percent_i_makes_one_file_per_input) {
   wire::write_whole(directory_ / "in0", random_bytes(950));
   wire::write_whole(directory_ / "in1", random_bytes(1'200));

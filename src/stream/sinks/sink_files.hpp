@@ -14,6 +14,10 @@
 
 namespace weft {
 
+/// What a file becomes that a sink file: could not put together as it was cut.
+inline std::string incomplete_name(const std::string& path, const std::string& run) {
+  return path + ".incomplete" + (run.empty() ? "" : "-" + run);
+}
 /// The paths of a sink's files; "%s" stands for the number of one in a row. Empty for sinks that
 /// write none.
 std::vector<std::string> sink_paths(const Uri& sink, std::uint32_t inputs, std::uint32_t computes);

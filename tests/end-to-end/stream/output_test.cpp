@@ -310,7 +310,7 @@ TEST(stream_output, a_file_of_options_is_told_of_wrong_values_as_the_command_lin
   ScratchDirectory directory;
   for (const auto& [line, words] : std::vector<std::pair<std::string, std::string>>{
            {"descriptors = 99999999999", "too large: give at most 4294967295"},
-           {"inputs = \"many\"", "'many' is no number; write one such as 4"},
+           {"inputs = \"many\"", "'many' is no number from 1 to 8192"},
            {"schedules = [\"dfs\", \"dfs\"]", "'dfs' is there twice"},
            {"schedules = \"fast\"", "'fast' is none of best-effort, offset, dfs, grant"}}) {
     write_file(directory / "job.toml", line + "\n");
