@@ -71,6 +71,7 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
   --running_;
   if (falls_) {
     rank.state = State::to_start;
+    rank.returned = false;
     return Next::start_too;
   }
   if (end.is_refused) {

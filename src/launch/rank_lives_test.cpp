@@ -188,6 +188,16 @@ TEST(rank_lives, all_ranks_start_anew_with_one_that_was_killed_after_the_job) {
   EXPECT_FALSE(lives.over() || lives.awaits_ends());
 }
 
+TEST(rank_lives, a_rank_that_returns_while_all_end_returns_anew) {
+  RankLives lives = running(2, {.restart = true, .restart_all = true, .most_restarts = 1});
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew);
+  lives.on_returned(1);
+  EXPECT_EQ(lives.on_end(1, killed), Next::start_too);
+  lives.begin(0);
+  lives.on_returned(0);
+  EXPECT_FALSE(lives.over()) << "rank 1 has more to do";
+}
+
 TEST(rank_lives, a_rank_that_exits_with_0_before_it_has_returned_ends_the_job) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 10});
   EXPECT_EQ(lives.on_end(1, succeeded), Next::left_early);

@@ -77,6 +77,7 @@ Result<void> RemoteHost::connect() {
   why_.clear();
   kill_at_ = Instant::never();
   starts_.clear();
+  kills_.clear();
   owed_output_ = 0;
   heard_ = next_beat_ = monotonic_now();
   pipe_->send(agent_message::program, 0, options_.program);
@@ -126,7 +127,8 @@ void RemoteHost::grow(std::uint32_t ranks, const std::vector<std::string>& comma
 }
 
 void RemoteHost::kill(std::uint32_t rank) {
-  std::erase_if(starts_, [&](const auto& each) { return each.first == rank; });
+  // Its end is awaited, also of a process that the agent has not been told to start yet.
+  if (!up_) return kills_.push_back(rank);
   if (pipe_ != nullptr) pipe_->send(agent_message::kill, rank, "");
 }
 
@@ -203,6 +205,7 @@ void RemoteHost::on_hello(const FramePipe::Frame& frame, HostListener& listener)
     pipe_->send(agent_message::start, rank, description);
   }
   starts_.clear();
+  for (const std::uint32_t rank : std::exchange(kills_, {})) kill(rank);
   listener.on_up(*this);
 }
 

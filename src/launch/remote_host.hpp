@@ -63,6 +63,7 @@ class RemoteHost final : public Host {
   std::string why_;         // it is given up
   /// Processes that are to be started when it has answered.
   std::vector<std::pair<std::uint32_t, std::string>> starts_;
+  std::vector<std::uint32_t> kills_;                          // of these, to be ended at once
   std::vector<std::pair<std::uint32_t, std::string>> grown_;  // for each agent: ranks, command
   std::int64_t owed_output_ = 0;  // bytes that were heard, and that the agent does not know of yet
   Instant heard_{};

@@ -52,8 +52,9 @@ class Checkpoint {
   /// In a later life of this process: restores values, and place among all messages, of its newest
   /// save; returns its step. The program goes on behind that save; the others need not know.
   /// Nothing in a first life, or when this run of the job has saved nothing yet: the program begins
-  /// at its beginning. Not collective, and before anything that sends; the group and its parents
-  /// were made as before. Errors: a damaged file; something was sent already.
+  /// at its beginning. Nothing with `weft run --restart all` either: use `newest` there. Not
+  /// collective, and before anything that sends; the group and its parents were made as before.
+  /// Errors: a damaged file; something was sent already.
   Result<std::optional<std::uint64_t>> resume(const std::string& directory);
 
   /// Each rank keeps its own values and those of the rank before it: memory of twice the

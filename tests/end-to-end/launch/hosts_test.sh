@@ -33,6 +33,7 @@ if [[ -e $dir/down/\$host ]]; then
   exit 255
 fi
 echo \$\$ >>$dir/ssh-of-\$host
+if [[ \$host == beta && -e $dir/late ]]; then until [[ -e $dir/died ]]; do :; done; fi
 echo "\$*" >>$dir/commands
 exec 3> >(exec cat)
 cat | bash -c "\$*" >&3
@@ -138,6 +139,13 @@ rm "$dir/down/beta"
 survives "was ended by signal 9 (Killed); starting all ranks anew" kill_rank all
 survives "starting all ranks anew" take_host all
 rm "$dir/down/beta"
+
+# All end, also those that a host which has not answered yet shall start.
+touch "$dir/late"
+# shellcheck disable=SC2016
+expect 0 "starting all ranks anew" timeout 60 "${run[@]}" --restart all -- \
+  bash -c 'if mkdir "$0" 2>/dev/null; then kill -9 $$; fi' "$dir/died"
+rm "$dir/late"
 
 # Without a restart, the others name the missing rank.
 rm -f "$dir"/ssh-of-*
