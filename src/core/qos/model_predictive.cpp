@@ -233,7 +233,8 @@ bool ModelPredictive::consider(const Rungs& rungs) {
     }
     const double standard_error = noise_ * std::sqrt(2.0 / (draw + 1));
     const bool races = draw + 1 < draws_;
-    const double loss = bearable_ + (races ? errors_of_race : errors_at_end) * standard_error;
+    const double noise = (races ? errors_of_race : errors_at_end) * standard_error;
+    const double loss = std::min(bearable_ + noise, most_bearable);
     gained = value_of(trial.mean_gains(draw + 1), loss, price_) -
              value_of(best_.mean_gains(draw + 1), loss, price_);
     if (gained < -racing_margin / (draw + 1)) return false;

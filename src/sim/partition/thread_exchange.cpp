@@ -143,6 +143,9 @@ void run_in_threads(std::uint32_t ranks, const std::function<void(Exchange&)>& b
   } catch (const std::system_error& error) {
     all_are_there.set_value(false);  // they would wait for the others without end
     throw std::system_error(error.code(), fmt::format("cannot start {} threads, use fewer", ranks));
+  } catch (...) {
+    all_are_there.set_value(false);
+    throw;
   }
   all_are_there.set_value(true);
 }

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "-1Gbit"},
         Mistake{"more_nodes_than_hosts", "star:8", "star:5", "3", "6"},
         Mistake{"unknown_option", "peer-timeout", "pear-timeout", "12", "pear-timeout"},
-        Mistake{"negative_inputs", "inputs = 3", "inputs = -3", "6", "negative"},
+        Mistake{"negative_inputs", "inputs = 3", "inputs = -3", "6", "from 1 to 8192"},
         Mistake{"duration_without_unit", "\"5ms\"", "5", "12", "duration"},
         Mistake{"fabric_in_a_job", "peer-timeout = \"5ms\"", "fabric = \"tcp\"", "12", "fabric"},
         Mistake{"seed_in_a_job", "peer-timeout = \"5ms\"", "seed = 5", "12", "above"},
