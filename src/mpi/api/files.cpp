@@ -59,7 +59,7 @@ std::string shared_path_of(const std::string& path, Generation generation) {
                      generation.value());
 }
 
-int open_own(FileObject& file, bool is_first) {
+int open_own(const Call& call, FileObject& file, bool is_first) {
   const auto open = [&](int flags) {
     file.descriptor = ::open(file.path.c_str(), flags, 0666);
     return file.descriptor < 0 ? class_of(errno) : MPI_SUCCESS;
@@ -70,21 +70,29 @@ int open_own(FileObject& file, bool is_first) {
     return open(flags);
   }));
   if (error != MPI_SUCCESS || file.descriptor >= 0) return error;
-  // An earlier life has opened it. Where it was deleted since, nobody reads what is written now.
+  // An earlier life has opened it.
   if (open(flags & ~(O_CREAT | O_EXCL)) == MPI_SUCCESS) return error;
+  // Nobody reads what is written to a deleted file now. What was read from it is lost.
+  if (access_of(file.mode) != MPI_MODE_WRONLY) {
+    library().questions->give_up(
+        fmt::format("{} was deleted after an earlier life of this process used it, so that it "
+                    "cannot be read again; delete it after the job, or leave out --restart",
+                    file.path));
+    return call.settle(nullptr);
+  }
   file.descriptor = ::memfd_create("deleted", MFD_CLOEXEC);
   return error;
 }
 
 /// The first process creates the file; then the others open it. The largest error of all.
-int open_everywhere(FileObject& file, std::uint32_t rank) {
+int open_everywhere(const Call& call, FileObject& file, std::uint32_t rank) {
   std::array<int, 2> first{0, file.mode};
-  if (rank == 0) first[0] = open_own(file, true);
+  if (rank == 0) first[0] = open_own(call, file, true);
   int error = MPI_Bcast(first.data(), 2, MPI_INT, 0, file.comm);
   if (error != MPI_SUCCESS) return error;
   if (first[0] != MPI_SUCCESS) return first[0];
   int own = first[1] != file.mode ? MPI_ERR_NOT_SAME
-            : rank != 0           ? open_own(file, false)
+            : rank != 0           ? open_own(call, file, false)
                                   : MPI_SUCCESS;
   int worst = MPI_SUCCESS;
   error = MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, file.comm);
@@ -218,7 +226,7 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   if (error != MPI_SUCCESS) return error;
   const Group& group = call.communicator(file->comm, error)->group;
   file->shared.set_path(shared_path_of(file->path, group.generation));
-  if ((error = open_everywhere(*file, group.rank)) != MPI_SUCCESS) {
+  if ((error = open_everywhere(call, *file, group.rank)) != MPI_SUCCESS) {
     release(*file);
     return refuse(error, fmt::format("{} cannot be opened", path));
   }

@@ -143,6 +143,23 @@ grep -q 'rank 0: MPI_Win_allocate: a process cannot be started anew after it has
 got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exposed") || fail "a window ends with $?"
 [[ $got == "sum 3660" ]] || fail "with a window it prints '$got'"
 
+# What was read from a file that is gone cannot be read again. What was written needs no reader.
+for how in on-failure all; do
+  for when in close delete; do
+    scratch=$dir/scratch-$how-$when code=0
+    mkdir "$scratch"
+    "$weft" run -n 3 --restart $how -- "$programs"/mpi_scratch "$scratch" $when >"$dir/out" 2>"$dir/err" || code=$?
+    ((code == 1)) || fail "$how: a deleted file ($when) ends with $code: $(cat "$dir/out" "$dir/err")"
+    grep -q "MPI_File_open: .*$scratch/scratch was deleted after an earlier life of this process used it" "$dir/err" ||
+      fail "$how: a deleted file ($when) is explained by '$(cat "$dir/err")'"
+  done
+  mkdir "$dir/unread-$how"
+  got=$("$weft" run -n 3 --restart $how -- "$programs"/mpi_scratch "$dir/unread-$how" unread 2>"$dir/err") ||
+    fail "$how: a deleted file that nobody reads ends with $?: $(cat "$dir/err")"
+  [[ $got == "sum 33" ]] || fail "$how: a deleted file that nobody reads gives '$got'"
+  [[ -e $dir/unread-$how/killed ]] || fail "$how: nobody was killed"
+done
+
 # One line for a log of outcomes that has no room, also where each life would meet the same.
 code=0
 # shellcheck disable=SC2016
