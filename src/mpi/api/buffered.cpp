@@ -31,7 +31,6 @@ struct BufferedSend {
 
 struct BufferedSends {
   Buffered of_process;
-  std::vector<std::weak_ptr<AttachedBuffer>> of_sessions;
   std::list<BufferedSend> under_way;
   std::uint64_t begun = 0;
 
@@ -42,31 +41,24 @@ struct BufferedSends {
       return send.request.done;
     });
   }
-  std::vector<Buffered> buffers_for(const Communicator& communicator) {
-    if (communicator.buffer != nullptr) return {communicator.buffer};
-    std::erase_if(of_sessions, [](const auto& buffer) { return buffer.expired(); });
-    std::vector<Buffered> all;
-    if (of_process != nullptr) all.push_back(of_process);
-    for (const auto& buffer : of_sessions) all.push_back(buffer.lock());
-    return all;
+  /// Null: there is none.
+  Buffered buffer_for(const Communicator& communicator) const {
+    if (communicator.buffer != nullptr) return communicator.buffer;
+    const SessionBuffer* const session = communicator.session.get();
+    return session != nullptr && session->attached != nullptr ? session->attached : of_process;
   }
-  /// Null: none of them has room. That depends on which earlier messages are done. A receiver may
-  /// answer a message before it confirms the message's arrival, so that one look is not enough.
-  Buffered find_room(const std::vector<Buffered>& buffers, std::uint64_t bytes) {
-    Buffered found;
-    const auto has_room = [&](const Buffered& b) { return cost(bytes) <= b->bytes - b->taken; };
+  /// That depends on which earlier messages are done. A receiver may answer a message before it
+  /// confirms the message's arrival, so that one look is not enough.
+  bool find_room(const AttachedBuffer& buffer, std::uint64_t bytes) {
+    if (cost(bytes) > buffer.bytes) return false;
     const auto fits = [&] {
       drop_done();
-      const auto first = std::ranges::find_if(buffers, has_room);
-      if (first != buffers.end()) found = *first;
-      return first != buffers.end();
+      return cost(bytes) <= buffer.bytes - buffer.taken;
     };
-    const auto ever = [&](const Buffered& b) { return cost(bytes) <= b->bytes; };
-    if (std::ranges::none_of(buffers, ever)) return nullptr;
     for (int look = 0; look < most_looks && !library().transfer->failure(); ++look) {
-      if (library().questions->is(fits)) return found;
+      if (library().questions->is(fits)) return true;
     }
-    return nullptr;
+    return false;
   }
 };
 
@@ -134,7 +126,6 @@ int BufferOwner::attach(void* address, std::int64_t bytes) const {
   if (*buffer != nullptr) return refuse("a buffer is attached already; detach it first");
   const auto size = is_automatic(address) ? std::numeric_limits<std::int64_t>::max() : bytes;
   *buffer = std::make_shared<AttachedBuffer>(address, static_cast<std::uint64_t>(size));
-  if (is_session) sends().of_sessions.push_back(*buffer);
   return MPI_SUCCESS;
 }
 
@@ -160,14 +151,13 @@ int BufferOwner::start_flush(MPI_Request* handle) const {
 int send_buffered(Message& message) {
   if (message.is_null) return MPI_SUCCESS;
   const std::uint64_t bytes = message.buffer.bytes();
-  const auto buffers = sends().buffers_for(*message.communicator);
-  const Buffered own = sends().find_room(buffers, bytes);
-  if (own == nullptr) {
-    const AttachedBuffer first = buffers.empty() ? AttachedBuffer() : *buffers.front();
+  const Buffered own = sends().buffer_for(*message.communicator);
+  if (own == nullptr || !sends().find_room(*own, bytes)) {
+    const AttachedBuffer full = own != nullptr ? *own : AttachedBuffer();
     return message.call.fail(message.communicator, MPI_ERR_BUFFER,
                              "a message of {} bytes has no room: {} of the {} bytes of the "
                              "attached buffer are taken; attach a larger one",
-                             bytes, first.taken, first.bytes);
+                             bytes, full.taken, full.bytes);
   }
   own->taken += BufferedSends::cost(bytes);
   BufferedSend& send = sends().under_way.emplace_back();

@@ -26,7 +26,6 @@ struct BufferOwner {
   std::shared_ptr<AttachedBuffer>* buffer = nullptr;  ///< null: there is no such owner
   std::function<int(const std::string&)> refuse;      ///< reports an error of MPI_ERR_BUFFER
   int error = MPI_SUCCESS;
-  bool is_session = false;
 
   int attach(void* address, std::int64_t bytes) const;
   template <class Number>
@@ -53,8 +52,8 @@ BufferOwner buffer_of_process(const Call& call);
 BufferOwner buffer_of_communicator(const Call& call, MPI_Comm comm);
 BufferOwner buffer_of_session(const Call& call, MPI_Session session);
 
-/// Sends a copy of a message that was checked. Errors: there is no room for it in the
-/// communicator's buffer, or, if it has none, in those of the process and its sessions.
+/// Sends a copy of a message that was checked. Errors: there is no room for it in the buffer of the
+/// communicator, of its session if it has none, or of the process if that has none.
 int send_buffered(Message& message);
 
 }  // namespace weft::mpi

@@ -8,22 +8,22 @@
 
 namespace weft::mpi {
 
-const Members* group_of(MPI_Group handle) {
-  static const Members empty;
+const MadeGroup* group_of(MPI_Group handle) {
+  static const MadeGroup empty;
   if (handle == MPI_GROUP_EMPTY) return &empty;
   return is_of(abi::made_group, handle) ? library().groups.find(number_of(handle)) : nullptr;
 }
 
-const Members* find_group(const Call& call, MPI_Group handle, int& error) {
-  const Members* const found = group_of(handle);
+const MadeGroup* find_group(const Call& call, MPI_Group handle, int& error) {
+  const MadeGroup* const found = group_of(handle);
   if (found == nullptr) error = call.fail(&library().world, MPI_ERR_GROUP, no_group);
   return found;
 }
 
-MPI_Group keep_group(Members members) {
+MPI_Group keep_group(Members members, std::shared_ptr<SessionBuffer> session) {
   if (members.empty()) return MPI_GROUP_EMPTY;
-  return handle_of(abi::made_group,
-                   library().groups.add(std::make_unique<Members>(std::move(members))));
+  return handle_of(abi::made_group, library().groups.add(std::make_unique<MadeGroup>(
+                                        MadeGroup{std::move(members), std::move(session)})));
 }
 
 int rank_of(const Members& members, NodeId process) {
@@ -52,12 +52,12 @@ template <class Make>
 int combine(const Call& call, MPI_Group a, MPI_Group b, MPI_Group* made, Make&& make) {
   int error = call.check_results(made);
   if (error != MPI_SUCCESS) return error;
-  const Members* const first = find_group(call, a, error);
-  const Members* const second = first != nullptr ? find_group(call, b, error) : nullptr;
+  const MadeGroup* const first = find_group(call, a, error);
+  const MadeGroup* const second = first != nullptr ? find_group(call, b, error) : nullptr;
   if (second == nullptr) return error;
   Members members;
   make(*first, *second, members);
-  *made = keep_group(std::move(members));
+  *made = keep_group(std::move(members), first->session ? first->session : second->session);
   return MPI_SUCCESS;
 }
 
@@ -66,7 +66,7 @@ int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, boo
            MPI_Group* made) {
   int error = call.check_results(made);
   if (error != MPI_SUCCESS) return error;
-  const Members* const from = find_group(call, group, error);
+  const MadeGroup* const from = find_group(call, group, error);
   if (from == nullptr) return error;
   const int size = static_cast<int>(from->size());
   std::vector<bool> named(from->size());
@@ -82,7 +82,7 @@ int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, boo
   for (std::size_t i = 0; i < from->size() && excludes; ++i) {
     if (!named[i]) members.push_back((*from)[i]);
   }
-  *made = keep_group(std::move(members));
+  *made = keep_group(std::move(members), from->session);
   return MPI_SUCCESS;
 }
 
@@ -108,7 +108,7 @@ using namespace weft::mpi;
 int MPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   const CommunicatorCall call("MPI_Comm_group", comm, group);
   if (!call) return call.error;
-  *group = keep_group(local_group(call, *call).members);
+  *group = keep_group(local_group(call, *call).members, call->session);
   return MPI_SUCCESS;
 }
 

@@ -283,7 +283,7 @@ int MPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   if (!call) return call.error;
   if (!is_inter(*call))
     return call.fail(call.object, MPI_ERR_COMM, "the communicator has one group");
-  *group = keep_group(call->group.members);
+  *group = keep_group(call->group.members, call->session);
   return MPI_SUCCESS;
 }
 

@@ -128,6 +128,7 @@ MPI_Comm add_communicator(const Communicator& parent, Group group) {
   made->group = std::move(group);
   made->predefined = parent.predefined;
   made->handler = parent.handler;
+  made->session = parent.session;
   library().transfer->open(made->group);
   Communicator& kept = *made;
   kept.handle = handle_of(abi::made_comm, library().communicators.add(std::move(made)));

@@ -44,6 +44,16 @@ struct CollectiveFlows {
   std::shared_ptr<const bool> last_done;  ///< of the last one; null: there was none
 };
 
+/// The buffer of a session, which its groups and communicators know.
+struct SessionBuffer {
+  std::shared_ptr<AttachedBuffer> attached;  ///< null: none
+};
+
+/// A group that the program has a handle of.
+struct MadeGroup : std::vector<NodeId> {
+  std::shared_ptr<SessionBuffer> session;  ///< from which it comes; null: from none
+};
+
 struct Communicator {
   Group group;
   std::uint64_t children = 0;
@@ -57,6 +67,7 @@ struct Communicator {
   Attributes attributes;
   std::shared_ptr<const Topology> topology;  ///< null: none
   std::shared_ptr<AttachedBuffer> buffer;    ///< of its buffered sends; null: none of its own
+  std::shared_ptr<SessionBuffer> session;    ///< from which it comes; null: from none
   /// How often each group was made of this communicator by its members alone.
   std::map<std::uint64_t, std::uint64_t> groups_made;
   /// Collectives that do not block, but persistent ones: how many were begun.
@@ -196,7 +207,7 @@ struct Library {
   Objects<UserOperation> operations;
   Requests requests;
   MPI_Request sent = MPI_REQUEST_NULL;  ///< see `sent_request`
-  Objects<std::vector<NodeId>> groups;
+  Objects<MadeGroup> groups;
   Objects<Info> infos;
   Objects<MatchedMessage> messages;
   Objects<WindowObject> windows;

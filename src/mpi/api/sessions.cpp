@@ -24,7 +24,7 @@ struct Session {
   MPI_Session handle = MPI_SESSION_NULL;
   std::shared_ptr<ErrorHandler> handler;  ///< null: `predefined`
   MPI_Errhandler predefined = MPI_ERRORS_ARE_FATAL;
-  std::shared_ptr<AttachedBuffer> buffer;
+  std::shared_ptr<SessionBuffer> buffer = std::make_shared<SessionBuffer>();
 
   int fail(const Call& call, int error, const std::string& what) const {
     if (handler == nullptr || handler->session == nullptr) {
@@ -91,9 +91,9 @@ int wanted_level(const Call& call, MPI_Info handle) {
 }  // namespace
 
 BufferOwner buffer_of_session(const Call& call, MPI_Session session) {
-  BufferOwner owner{.call = call, .is_session = true};
+  BufferOwner owner{.call = call};
   if (Session* const found = find_session(call, session, owner.error)) {
-    owner.buffer = &found->buffer;
+    owner.buffer = &found->buffer->attached;
     owner.refuse = [&call, found](const std::string& why) {
       return found->fail(call, MPI_ERR_BUFFER, why);
     };
@@ -108,8 +108,12 @@ const Members* group_with_handler(const Call& call, MPI_Group handle, MPI_Errhan
     error = set_handler(call, parent, handler, &ErrorHandler::communicator);
   }
   if (error != MPI_SUCCESS) return nullptr;
-  const Members* const found = group_of(handle);
-  if (found == nullptr) error = call.fail(&parent, MPI_ERR_GROUP, no_group);
+  const MadeGroup* const found = group_of(handle);
+  if (found == nullptr) {
+    error = call.fail(&parent, MPI_ERR_GROUP, no_group);
+  } else {
+    parent.session = found->session;
+  }
   return found;
 }
 
@@ -237,7 +241,8 @@ int MPI_Group_from_session_pset(MPI_Session session, const char* name, MPI_Group
   if (!call) return call.error;
   const std::size_t set = place_of_set(name);
   if (set == process_sets.size()) return fail_set(call, name);
-  *group = keep_group(set == 0 ? library().world.group.members : library().self.group.members);
+  const Communicator& members = set == 0 ? library().world : library().self;
+  *group = keep_group(members.group.members, call->buffer);
   return MPI_SUCCESS;
 }
 

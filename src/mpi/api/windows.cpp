@@ -146,6 +146,7 @@ struct WindowMaker {
     group = parent->group;
     group.generation = child_generation(parent->group, ++parent->children, group.members);
     made->communicator.handle = comm;
+    made->communicator.session = parent->session;
     // Others' accesses are answered as they come.
     library().transfer->open(group, {.by_tasks = true});
     const WindowPart own{static_cast<std::uint64_t>(bytes), unit};
@@ -355,7 +356,7 @@ int MPI_Win_get_group(MPI_Win handle, MPI_Group* group) {
   const WindowCall call("MPI_Win_get_group", handle);
   if (!call) return call.error;
   if (const int error = call.check_results(group)) return error;
-  *group = keep_group(call->communicator.group.members);
+  *group = keep_group(call->communicator.group.members, call->communicator.session);
   return MPI_SUCCESS;
 }
 

@@ -113,6 +113,58 @@ static void of_sessions(char* room) {
   MPI_Session_finalize(&session);
 }
 
+static MPI_Session session_with(char* room, MPI_Comm* comm) {
+  MPI_Session session;
+  MPI_Group all;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &all);
+  MPI_Comm_create_from_group(all, "buffers", MPI_INFO_NULL, MPI_ERRORS_RETURN, comm);
+  MPI_Session_attach_buffer(session, room, kRoom);
+  MPI_Group_free(&all);
+  return session;
+}
+
+/* A session's buffer serves what comes from the session, and nothing else. */
+static void of_two_sessions(char* room) {
+  enum { kDerived = 4 };
+  char* other_room = malloc(kRoom);
+  MPI_Comm a, b, derived[kDerived];
+  MPI_Session first = session_with(room, &a), second = session_with(other_room, &b);
+  MPI_Group of_b, some;
+  MPI_Comm_dup(b, &derived[0]);
+  MPI_Comm_split(b, 0, rank, &derived[1]);
+  MPI_Comm_group(b, &of_b);
+  MPI_Group_union(MPI_GROUP_EMPTY, of_b, &some);
+  MPI_Comm_create_from_group(some, "derived", MPI_INFO_NULL, MPI_ERRORS_RETURN, &derived[2]);
+  MPI_Group_free(&some);
+  MPI_Group_excl(of_b, 0, NULL, &some);
+  MPI_Comm_create_from_group(some, "other", MPI_INFO_NULL, MPI_ERRORS_RETURN, &derived[3]);
+  MPI_Group_free(&some);
+  MPI_Group_free(&of_b);
+  expect(class_of(send(MPI_COMM_WORLD)) == MPI_ERR_BUFFER, "the world is of no session");
+  expect(send(b) == MPI_SUCCESS, "room in the second session");
+  MPI_Session_flush_buffer(first);
+  for (int i = 0; i < kDerived; ++i) {
+    expect(class_of(send(derived[i])) == MPI_ERR_BUFFER, "one buffer for all of a session");
+  }
+  expect(send(a) == MPI_SUCCESS, "room in the first session");
+  MPI_Barrier(MPI_COMM_WORLD);
+  receive(b);
+  MPI_Session_flush_buffer(second);
+  for (int i = 0; i < kDerived; ++i) {
+    expect(send(derived[i]) == MPI_SUCCESS, "room for what comes from the session");
+    receive(derived[i]);
+    MPI_Session_flush_buffer(second);
+    MPI_Comm_free(&derived[i]);
+  }
+  receive(a);
+  MPI_Comm_free(&a);
+  MPI_Comm_free(&b);
+  MPI_Session_finalize(&first);
+  MPI_Session_finalize(&second);
+  free(other_room);
+}
+
 static void of_requests(void) {
   MPI_Request requests[3];
   MPI_Status statuses[3];
@@ -170,6 +222,7 @@ int main(void) {
   char* room = malloc(kRoom);
   of_communicators(room);
   of_sessions(room);
+  of_two_sessions(room);
   of_requests();
   others();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
