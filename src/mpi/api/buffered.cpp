@@ -67,21 +67,25 @@ BufferedSends& sends() {
   return *all;
 }
 
-/// Done when the sends of a buffer are that are under way now.
+/// The sends of a buffer that are under way when this is made. A later one is none of them.
+struct SendsSoFar {
+  Buffered buffer;
+  std::uint64_t last = sends().begun;
+
+  bool are_done() const {
+    return std::ranges::none_of(sends().under_way, [this](const BufferedSend& send) {
+      return send.buffer == buffer && send.number <= last && !send.request.done;
+    });
+  }
+};
+
 class Flush final : public Task {
  public:
-  Flush(Buffered buffer, Request& request)
-      : buffer_(std::move(buffer)), last_(sends().begun), request_(request) {}
-  bool advance() override {
-    request_.done = std::ranges::none_of(sends().under_way, [this](const BufferedSend& send) {
-      return send.buffer == buffer_ && send.number <= last_ && !send.request.done;
-    });
-    return request_.done;
-  }
+  Flush(Buffered buffer, Request& request) : sends_{std::move(buffer)}, request_(request) {}
+  bool advance() override { return request_.done = sends_.are_done(); }
 
  private:
-  const Buffered buffer_;
-  const std::uint64_t last_;
+  const SendsSoFar sends_;
   Request& request_;
 };
 
@@ -131,10 +135,8 @@ int BufferOwner::attach(void* address, std::int64_t bytes) const {
 
 int BufferOwner::flush() const {
   if (error != MPI_SUCCESS || *buffer == nullptr || library().transfer == nullptr) return error;
-  library().transfer->until([this] {
-    sends().drop_done();
-    return (*buffer)->taken == 0;
-  });
+  library().transfer->until([so_far = SendsSoFar{*buffer}] { return so_far.are_done(); });
+  sends().drop_done();
   return call.settle(nullptr);
 }
 

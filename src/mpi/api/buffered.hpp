@@ -38,7 +38,7 @@ struct BufferOwner {
     *bytes = own != nullptr && !is_automatic(attached) ? static_cast<Number>(own->bytes) : 0;
     return flushed;
   }
-  /// Blocks until all messages of the buffer are sent.
+  /// Blocks until all messages of the buffer are sent that were begun before.
   int flush() const;
   /// The same as a request.
   int start_flush(MPI_Request* request) const;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that came after MPI 4.0, which only the standard's ABI has: buffers of communicators
 // and sessions, looks at several requests, datatypes of pairs.
+//   buffers [threads]     threads: only what takes several threads
 #include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -165,6 +168,58 @@ static void of_two_sessions(char* room) {
   free(other_room);
 }
 
+static void* flush(void* comm) {
+  MPI_Comm_flush_buffer(*(MPI_Comm*)comm);
+  return NULL;
+}
+
+enum { kGo = 20, kFirst, kSecond };
+
+/* Answers, and receives a message of the communicator when it is told to. */
+static void serve(MPI_Comm comm, int from) {
+  static int data[kCount];
+  int go = 1;
+  MPI_Status status;
+  do {
+    MPI_Recv(NULL, 0, MPI_INT, from, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+    if (status.MPI_TAG == kGo) {
+      MPI_Send(&go, 1, MPI_INT, from, kGo, MPI_COMM_WORLD);
+    } else {
+      MPI_Recv(data, kCount, MPI_INT, from, 1, comm, MPI_STATUS_IGNORE);
+    }
+  } while (status.MPI_TAG != kSecond);
+}
+
+/* A blocking flush does not wait for a message that another thread sends after it has begun. */
+static void of_threads(void) {
+  MPI_Comm comm;
+  MPI_Request request;
+  volatile int go;
+  pthread_t flusher;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  if (rank == 1) serve(comm, 0);
+  if (rank == 0) {
+    MPI_Comm_attach_buffer(comm, MPI_BUFFER_AUTOMATIC, 0);
+    send(comm);
+    // The answer shall come when only the flush is there to take it.
+    for (;;) {
+      go = 0;
+      MPI_Irecv((int*)&go, 1, MPI_INT, 1, kGo, MPI_COMM_WORLD, &request);
+      MPI_Send(NULL, 0, MPI_INT, 1, kGo, MPI_COMM_WORLD);
+      if (!go) break;
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    pthread_create(&flusher, NULL, flush, &comm);
+    while (!go) sched_yield();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    send(comm);
+    MPI_Send(NULL, 0, MPI_INT, 1, kFirst, MPI_COMM_WORLD);
+    pthread_join(flusher, NULL);
+    MPI_Send(NULL, 0, MPI_INT, 1, kSecond, MPI_COMM_WORLD);
+  }
+  MPI_Comm_free(&comm);
+}
+
 static void of_requests(void) {
   MPI_Request requests[3];
   MPI_Status statuses[3];
@@ -213,18 +268,22 @@ static void others(void) {
   MPI_Info_free(&info);
 }
 
-int main(void) {
-  int all = 0;
-  MPI_Init(NULL, NULL);
+int main(int argc, char** argv) {
+  int all = 0, level;
+  MPI_Init_thread(NULL, NULL, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // of no session
   char* room = malloc(kRoom);
-  of_communicators(room);
-  of_sessions(room);
-  of_two_sessions(room);
-  of_requests();
-  others();
+  if (argc > 1) {
+    of_threads();
+  } else {
+    of_communicators(room);
+    of_sessions(room);
+    of_two_sessions(room);
+    of_requests();
+    others();
+  }
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   free(room);
