@@ -126,7 +126,7 @@ BufferOwner buffer_of_communicator(const Call& call, MPI_Comm comm) {
 
 int BufferOwner::attach(void* address, std::int64_t bytes) const {
   if (error != MPI_SUCCESS) return error;
-  if (bytes < 0) return refuse(fmt::format("the size is {}", bytes));
+  if (bytes < 0 && !is_automatic(address)) return refuse(fmt::format("the size is {}", bytes));
   if (*buffer != nullptr) return refuse("a buffer is attached already; detach it first");
   const auto size = is_automatic(address) ? std::numeric_limits<std::int64_t>::max() : bytes;
   *buffer = std::make_shared<AttachedBuffer>(address, static_cast<std::uint64_t>(size));
