@@ -40,11 +40,13 @@ recorded simulated 82 43 "$programs/trace_exchange_$1" --fabric "sim:$dir/star.t
 seconds=$("$weft" trace info "$dir/simulated/traces.otf2" | awk '$1 == "seconds" { print $2 }')
 awk "BEGIN { exit !($seconds > 1e-5 && $seconds < 1e-3) }" || fail "$seconds s of simulated time"
 
-code=0
-"$weft" trace record --out "$dir/anew" -- "$weft" run -n 2 --restart on-failure -- \
-  "$programs/trace_exchange_$1" >"$dir/out" 2>&1 || code=$?
-((code != 0)) && grep -q 'is not started anew while it is recorded' "$dir/out" ||
-  fail "with restarts: $(cat "$dir/out")"
+for how in on-failure all; do
+  code=0
+  "$weft" trace record --out "$dir/anew" -- "$weft" run -n 2 --restart $how -- \
+    "$programs/trace_exchange_$1" >"$dir/out" 2>&1 || code=$?
+  ((code != 0)) && grep -q 'is not started anew while it is recorded' "$dir/out" ||
+    fail "with restarts, $how: $(cat "$dir/out")"
+done
 
 # Of a program that ends before MPI_Init nothing is left.
 code=0
