@@ -129,7 +129,8 @@ int BufferOwner::attach(void* address, std::int64_t bytes) const {
   if (bytes < 0 && !is_automatic(address)) return refuse(fmt::format("the size is {}", bytes));
   if (*buffer != nullptr) return refuse("a buffer is attached already; detach it first");
   const auto size = is_automatic(address) ? std::numeric_limits<std::int64_t>::max() : bytes;
-  *buffer = std::make_shared<AttachedBuffer>(address, static_cast<std::uint64_t>(size));
+  *buffer = std::make_shared<AttachedBuffer>(
+      AttachedBuffer{.address = address, .bytes = static_cast<std::uint64_t>(size)});
   return MPI_SUCCESS;
 }
 
