@@ -72,7 +72,7 @@ int open_own(const Call& call, FileObject& file, bool is_first) {
   if (error != MPI_SUCCESS || file.descriptor >= 0) return error;
   // An earlier life has opened it.
   if (open(flags & ~(O_CREAT | O_EXCL)) == MPI_SUCCESS) return error;
-  // Nobody reads what is written to a deleted file now. What was read from it is lost.
+  // The file is gone: no process can read what this one writes now. What it read then is lost.
   if (access_of(file.mode) != MPI_MODE_WRONLY) {
     library().questions->give_up(
         fmt::format("{} was deleted after an earlier life of this process used it, so that it "
