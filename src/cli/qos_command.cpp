@@ -200,8 +200,7 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
   add_force_option(*qos, s.replaces);
   qos->get_option("--force")->description(
       "overwrite existing files that are not weft's, and simulate anew kept windows that are "
-      "damaged "
-      "or of another experiment");
+      "damaged or of another experiment");
   qos->footer(
       "Without --iterations and --placements the scenario's own numbers run: 500 iterations of 8\n"
       "placements of qos-small.toml take more than 80 minutes of processor time. --out continues\n"

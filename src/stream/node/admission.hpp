@@ -41,8 +41,10 @@ struct MachineLimits {
 };
 MachineLimits limits_of_this_machine();
 
-/// Checks whether there are nodes of both kinds, and not more than a job can have.
+/// Nodes of one kind that a job can have.
 constexpr std::uint32_t most_nodes = 8192;
+
+/// Checks whether there are nodes of both kinds, and not more than a job can have.
 Result<void> check_nodes(const StreamOptions& options);
 
 /// Refuses needs that exceed the limits; the error has both figures.
