@@ -80,8 +80,11 @@ void ComputeMachine::promise_when_connected() {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     if (prepare_->inputs.contains(i) && !peers_[i].up) return;
   }
-  promise_ = Promise{
-      .number = prepare_->number, .next = delivered_below_, .done = {}, .remembers = remembers_};
+  promise_ = Promise{.number = prepare_->number,
+                     .next = delivered_below_,
+                     .done = {},
+                     .remembers = remembers_,
+                     .takes_part = takes_part_};
   if (takes_part_) {
     promise_.done.push_back({.compute = config_.self, .below = next_});
   }

@@ -168,8 +168,11 @@ void InputMachine::promise_when_connected() {
 }
 
 Promise InputMachine::make_promise() const {
-  Promise promise{
-      .number = prepare_->number, .next = window_.next(), .done = {}, .remembers = remembers_};
+  Promise promise{.number = prepare_->number,
+                  .next = window_.next(),
+                  .done = {},
+                  .remembers = remembers_,
+                  .takes_part = takes_part_};
   if (!takes_part_) return promise;
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     if (!prepare_->forgotten.contains(members_[rank])) continue;

@@ -54,6 +54,7 @@ constexpr auto credit_fields = [](auto& v, auto& m) {
 constexpr auto given_up_fields = [](auto& v, auto& m) { v.fields(m.view, m.below); };
 constexpr auto prepare_fields = [](auto& v, auto& m) { v.fields(m.number, m.asked, m.base); };
 constexpr auto promise_fields = [](auto& v, auto& m) { v.fields(m.number, m.next); };
+constexpr std::uint32_t promise_remembers = 1, promise_takes_part = 2;
 constexpr auto done_fields = [](auto& v, auto& d) { v.fields(d.compute, d.below); };
 constexpr auto view_fields = [](auto& v, auto& m) {
   v.fields(m.number, m.asked, m.first, m.end, m.repeated_below, m.doubtful_below);
@@ -104,7 +105,7 @@ void encode(const Prepare& m, wire::Writer& out) {
 
 void encode(const Promise& m, wire::Writer& out) {
   encode_as(MessageType::promise, m, promise_fields, out);
-  out.put(static_cast<std::uint32_t>(m.remembers));
+  out.put((m.remembers ? promise_remembers : 0) | (m.takes_part ? promise_takes_part : 0));
   out.put(static_cast<std::uint32_t>(m.done.size()));
   for (const DoneBelow& d : m.done) done_fields(out, d);
 }
@@ -159,7 +160,9 @@ std::optional<Promise> decode_promise(std::span<const std::byte> bytes, const Ro
   wire::Reader in = body(bytes, MessageType::promise);
   Promise m;
   promise_fields(in, m);
-  m.remembers = in.get<std::uint32_t>() != 0;
+  const auto flags = in.get<std::uint32_t>();
+  m.remembers = (flags & promise_remembers) != 0;
+  m.takes_part = (flags & promise_takes_part) != 0;
   const auto count = in.get<std::uint32_t>();
   if (count > roster.computes) return std::nullopt;
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {

@@ -121,6 +121,8 @@ struct Promise {
   std::vector<DoneBelow> done;  ///< compute node: itself; input node: the forgotten ones
   /// This life of the node knows of every view that any life of it took part in.
   bool remembers = false;
+  /// It takes part in the view that the question builds on, and is not its member by name only.
+  bool takes_part = false;
 };
 struct Suspect {
   NodeId node{};

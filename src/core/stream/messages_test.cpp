@@ -58,6 +58,10 @@ TEST(messages, cut_and_lengthened_ones_are_refused) {
   EXPECT_FALSE(decode_promise(bytes, roster)->remembers);
   promise.remembers = true;
   EXPECT_TRUE(decode_promise(bytes_of(promise), roster)->remembers);
+  EXPECT_FALSE(decode_promise(bytes_of(promise), roster)->takes_part);
+  promise = {.number = 1, .takes_part = true};
+  EXPECT_FALSE(decode_promise(bytes_of(promise), roster)->remembers);
+  EXPECT_TRUE(decode_promise(bytes_of(promise), roster)->takes_part);
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     EXPECT_FALSE(decode_promise(std::span(bytes).first(n), roster)) << n << " bytes";
   }

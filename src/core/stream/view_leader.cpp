@@ -13,13 +13,14 @@ ViewLeader::ViewLeader(const Roster& roster, std::uint32_t self, TimesliceIndex 
       start_by_(start_by),
       promise_timeout_(promise_timeout),
       majority_only_(majority_only),
-      up_(roster.nodes()),
+      connected_(roster.nodes()),
+      silent_(roster.nodes()),
       gone_(roster.nodes()),
       reborn_(roster.nodes()),
       incarnations_(roster.nodes()),
       patience_(promise_timeout),
       fresh_(roster.nodes()) {
-  up_.insert(self);
+  connected_.insert(self);
 }
 
 namespace {
@@ -37,14 +38,15 @@ bool ViewLeader::is_member(NodeId node, const IndexSet& inputs, const IndexSet& 
 void ViewLeader::node_up(NodeId node, Incarnation incarnation) {
   look_ = true;
   fresh_.insert(node.value());
-  up_.insert(node.value());
+  connected_.insert(node.value());
+  silent_.erase(node.value());
   Incarnation& known = incarnations_[node.value()];
   if (known != incarnation && known != Incarnation{}) reborn_.insert(node.value());
   known = incarnation;
 }
 
 void ViewLeader::node_down(NodeId node) {
-  up_.erase(node.value());
+  connected_.erase(node.value());
   disturb();
 }
 
@@ -55,9 +57,9 @@ void ViewLeader::do_without(NodeId node) {
 
 /// Returns whether a node is missing that is not known to be gone.
 bool ViewLeader::may_still_come() const {
-  if (gone_.empty()) return up_.count() < roster_.nodes();
+  if (gone_.empty() && silent_.empty()) return connected_.count() < roster_.nodes();
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
-    if (!up_.contains(i) && !gone_.contains(i)) return true;
+    if (!is_up(i) && !gone_.contains(i)) return true;
   }
   return false;
 }
@@ -83,7 +85,7 @@ void ViewLeader::leave_out_the_silent(Instant now) {
     if (promises_[i] || !is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
     if (i == self_) continue;  // it promises when its own connections are there
     silent = disturbed_ = true;
-    if (!fresh_.contains(i)) up_.erase(i);
+    if (!fresh_.contains(i)) silent_.insert(i);
   }
   if (!silent) return;
   // Once: a node that connects again before the next proposal counts as present.
@@ -111,9 +113,9 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
   for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
     const NodeId node(i);
     const std::uint32_t member = roster_.is_input(node) ? i : roster_.compute_index(node);
-    if (up_.contains(i)) (roster_.is_input(node) ? next.inputs : next.computes).insert(member);
+    if (is_up(i)) (roster_.is_input(node) ? next.inputs : next.computes).insert(member);
     if (roster_.is_compute(node) && current.computes.contains(member) &&
-        (!up_.contains(i) || reborn_.contains(i))) {
+        (!is_up(i) || reborn_.contains(i))) {
       next.forgotten.insert(member);
     }
   }
@@ -140,8 +142,9 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
 
 void ViewLeader::on_promise(NodeId node, const Promise& promise) {
   highest_number_ = std::max(highest_number_, promise.number);
-  look_ = look_ || !up_.contains(node.value());
-  up_.insert(node.value());
+  look_ = look_ || !is_up(node.value());
+  connected_.insert(node.value());
+  silent_.erase(node.value());
   if (pending_ && promise.number == pending_->number) promises_[node.value()] = promise;
   // It was asked before by a leader that is gone, and needs a higher number.
   if (pending_ && promise.number > pending_->number) disturb();
@@ -205,11 +208,13 @@ bool ViewLeader::may_begin_anew() const {
 
 /// Input nodes flag what a forgotten compute node may have handed over, as long as they live. What
 /// one of them knew of earlier views goes with it; when none is left, what they knew of this one.
+/// One that does not take part in a view has lost what it knew, even if the view names it.
 void ViewLeader::flag_doubtful(const View& current, TimesliceIndex next, View& view) const {
   bool one_left = false, one_lost = false;
   for (std::uint32_t i = 0; i < roster_.inputs; ++i) {
     if (!current.inputs.contains(i)) continue;
-    const bool stays = view.inputs.contains(i) && !reborn_.contains(i) && promises_[i]->remembers;
+    const bool stays = view.inputs.contains(i) && !reborn_.contains(i) && promises_[i]->remembers &&
+                       promises_[i]->takes_part;
     (stays ? one_left : one_lost) = true;
   }
   if (one_lost) view.repeated_below = std::max(view.repeated_below, current.doubtful_below);
@@ -274,8 +279,13 @@ void ViewLeader::on_view(const View& view) {
   highest_number_ = std::max(highest_number_, view.number);
   waits_for_majority_ = false;
   end_question();
+  // They answered the leader of this view, so they would answer this one as well.
+  for (std::uint32_t i = 0; i < roster_.nodes(); ++i) {
+    if (is_member(NodeId(i), view.inputs, view.computes)) silent_.erase(i);
+  }
   reborn_.clear();
-  if (view.end != TimesliceIndex::max()) stop_wanted_ = false;
+  // One that ends the stream may have come into force nowhere else.
+  stop_wanted_ = stop_asked_ && view.end == TimesliceIndex::max();
 }
 
 }  // namespace weft::stream

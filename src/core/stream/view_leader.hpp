@@ -36,7 +36,7 @@ class ViewLeader {
   /// A member could not reach this one: everybody must start afresh, even if it is there.
   void disturb() { disturbed_ = look_ = true; }
   /// The stream shall end soon (duration over, user's wish).
-  void stop() { stop_wanted_ = look_ = true; }
+  void stop() { stop_asked_ = stop_wanted_ = look_ = true; }
 
   /// A new proposal, if anything changed. It replaces the pending one when that is outdated.
   std::optional<Prepare> propose(Instant now, const View& current);
@@ -63,6 +63,9 @@ class ViewLeader {
 
  private:
   bool is_member(NodeId node, const IndexSet& inputs, const IndexSet& computes) const;
+  bool is_up(std::uint32_t node) const {
+    return connected_.contains(node) && !silent_.contains(node);
+  }
   bool may_still_come() const;
   void leave_out_the_silent(Instant now);
   void end_question();
@@ -79,14 +82,16 @@ class ViewLeader {
   Duration promise_timeout_;
   bool majority_only_;
   bool waits_for_majority_ = false;
-  IndexSet up_;      // by node
-  IndexSet gone_;    // will not come, unless they are up
-  IndexSet reborn_;  // members that lost their memory since the view began
+  IndexSet connected_;  // by node, as the next three
+  IndexSet silent_;     // gave no promise in time, and is in no view since
+  IndexSet gone_;       // will not come, unless they are up
+  IndexSet reborn_;     // members that lost their memory since the view began
   std::vector<Incarnation> incarnations_;
   bool disturbed_ = false;
   bool look_ = true;  // something happened since `propose` looked at the nodes
   std::uint64_t nodes_looked_at_ = 0;
-  bool stop_wanted_ = false;
+  bool stop_asked_ = false;   // ever
+  bool stop_wanted_ = false;  // and the view in force has no end
   std::uint32_t highest_number_ = 0;
   std::optional<Prepare> pending_;
   Duration patience_;  // with the silent: the promise timeout, longer when it was too short of late

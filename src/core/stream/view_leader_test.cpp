@@ -59,6 +59,56 @@ TEST(view_leader, does_not_leave_out_who_connected_anew_after_it_was_asked) {
   EXPECT_FALSE(next->computes.contains(1));
 }
 
+/// Asks the leader's question, has all nodes promise, and lets the view come into force.
+View agree(ViewLeader& leader, const Roster& roster, Instant now, const View& current) {
+  const auto asked = leader.propose(now, current);
+  if (!asked) return {};
+  for (std::uint32_t n = 0; n < roster.nodes(); ++n) {
+    Promise promise{.number = asked->number, .remembers = true, .takes_part = true};
+    if (n >= roster.inputs) {
+      promise.done.push_back({.compute = n - roster.inputs, .below = current.first});
+    }
+    leader.on_promise(NodeId(n), promise);
+  }
+  const View view = leader.decide(current).value_or(View{});
+  leader.on_view(view);
+  return view;
+}
+
+// Pauses made all nodes late for the question of node 0. They answered that of node 1, and so did
+// node 0. It leads again, and for ever took the others for silent: the stream had no end.
+TEST(view_leader, asks_the_members_of_a_view_that_another_leader_formed_after_they_were_silent) {
+  const Roster roster{2, 2};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100));
+  for (const std::uint32_t n : {1u, 2u, 3u}) leader.node_up(NodeId(n), Incarnation(1));
+  View view = agree(leader, roster, at(1), View{});
+  ASSERT_GT(view.number, 0u);
+  leader.disturb();
+  ASSERT_TRUE(leader.propose(at(2), view));
+  EXPECT_FALSE(leader.propose(at(500), view)) << "nobody is left to ask";
+  view.number += 1;
+  leader.on_view(view);
+  leader.stop();
+  const auto asked = leader.propose(at(501), view);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->inputs.count(), 2u);
+  EXPECT_EQ(asked->computes.count(), 2u);
+}
+
+TEST(view_leader, ends_the_stream_anew_when_another_view_replaces_the_one_that_ended_it) {
+  const Roster roster{2, 2};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::max());
+  for (const std::uint32_t n : {1u, 2u, 3u}) leader.node_up(NodeId(n), Incarnation(1));
+  View replaces = agree(leader, roster, at(1), View{});
+  leader.stop();
+  const View last = agree(leader, roster, at(2), replaces);
+  ASSERT_NE(last.end, TimesliceIndex::max());
+  EXPECT_FALSE(leader.propose(at(3), last));
+  replaces.number = last.number + 1;
+  leader.on_view(replaces);
+  EXPECT_NE(agree(leader, roster, at(4), replaces).end, TimesliceIndex::max());
+}
+
 TEST(view_leader, asks_with_a_higher_number_when_told_of_one) {
   ViewLeader leader({2, 1}, 1, TimesliceIndex::max(), at(0), Duration::max());
   leader.node_up(NodeId(2), Incarnation(1));
@@ -159,6 +209,33 @@ TEST(view_leader, knows_when_nodes_that_forgot_may_have_formed_another_view) {
     }
     ASSERT_TRUE(view);
     EXPECT_EQ(view->unsure, c.unsure) << &c - cases;
+  }
+}
+
+// Input 1 knew what a compute node had handed over that the view forgot. It promised another view
+// before this one came, so it was a member by name, and what it knew is lost.
+TEST(view_leader, flags_what_only_a_member_by_name_knew_of_a_forgotten_compute_node) {
+  const Roster roster{2, 2};
+  const TimesliceIndex doubtful(10);
+  for (const bool takes_part : {true, false}) {
+    ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::max());
+    View current{.number = 5,
+                 .doubtful_below = doubtful,
+                 .inputs = IndexSet(2, true),
+                 .computes = IndexSet(2, true)};
+    for (const std::uint32_t n : {1u, 2u, 3u}) leader.node_up(NodeId(n), Incarnation(1));
+    leader.disturb();
+    const auto asked = leader.propose(at(1), current);
+    ASSERT_TRUE(asked);
+    for (std::uint32_t n = 0; n < roster.nodes(); ++n) {
+      Promise promise{.number = asked->number, .remembers = true, .takes_part = true};
+      if (n == 1) promise.takes_part = takes_part;
+      if (n >= 2) promise.done.push_back({.compute = n - 2, .below = {}});
+      leader.on_promise(NodeId(n), promise);
+    }
+    const auto view = leader.decide(current);
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->repeated_below, takes_part ? TimesliceIndex() : doubtful);
   }
 }
 

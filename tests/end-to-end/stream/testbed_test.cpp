@@ -61,11 +61,12 @@ TEST_F(StreamTestbed, cable_that_stays_pulled_costs_one_node) {
   EXPECT_EQ(figures_of(ended).errors, 0u) << ended.describe();
 }
 
-const char* const halves = "at=1s partition host0-1,host4-5|host2-3,host6-7 for=3s";
+// Connections that carry nothing end after three seconds: see set_keepalive.
+const char* const halves = "at=1s partition host0-1,host4-5|host2-3,host6-7 for=4s";
 
 TEST_F(StreamTestbed, of_two_halves_of_the_input_nodes_only_one_goes_on) {
   const Ended ended =
-      run({"--duration", "6s", "--peer-timeout", "1s", "--quorum", "majority", "--fault", halves});
+      run({"--duration", "7s", "--peer-timeout", "1s", "--quorum", "majority", "--fault", halves});
   expect_nothing_lost(ended);
   EXPECT_GT(nlohmann::json::parse(ended.output)["quorum_wait_s"], 0) << ended.describe();
   EXPECT_THAT(ended.errors, testing::HasSubstr("no majority"));
@@ -73,7 +74,7 @@ TEST_F(StreamTestbed, of_two_halves_of_the_input_nodes_only_one_goes_on) {
 
 TEST_F(StreamTestbed, halves_that_both_go_on_say_what_they_repeat) {
   const Ended ended =
-      run({"--duration", "6s", "--peer-timeout", "1s", "--quorum", "none", "--fault", halves});
+      run({"--duration", "7s", "--peer-timeout", "1s", "--quorum", "none", "--fault", halves});
   expect_nothing_lost(ended);
   EXPECT_GT(nlohmann::json::parse(ended.output)["checks"]["repeated"], 0) << ended.describe();
 }
