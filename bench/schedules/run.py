@@ -22,10 +22,11 @@ Leaves DIR/matrix.json and DIR/matrix.html, one page without other files. Simula
 deterministic. The others are medians of --rounds rounds, each of which runs every schedule once,
 beginning with another one each time: they mean something on a machine that does nothing else. Even
 there memory may be half as fast for a second or a minute, so schedules are compared within a round,
-and many short rounds tell more than a few long ones: the share is the least, over the other
-schedules, of the median of grant's goodput over that schedule's in the same round. Two runs still
-differ by a tenth: a cell that seems to break a promise has --more-rounds more, and is judged by all
-of them.
+and many short rounds tell more than a few long ones. The share is the median of grant's goodput over
+the best schedule's in the same round. Half of the rounds say which one is best, and the others
+compare with it, in turn: the best of several that are alike would be the luckiest one. Two runs
+still differ by a tenth: a cell that seems to break a promise has --more-rounds more, and is judged
+by all of them.
 """
 import argparse
 import itertools
@@ -195,16 +196,22 @@ def medians(rounds):
     return runs
 
 
-def share_of_best(rounds):
-    """Of grant, compared with what the others did in the same round."""
+def shares(rounds):
+    """Of grant, of what each schedule did in the same round: the median."""
     ran = [f for f in rounds if f.get("grant")]
-    shares = []
-    for schedule in rounds[0]:
-        there = [f["grant"]["goodput"] / f[schedule]["goodput"] for f in ran
-                 if f[schedule] and f[schedule]["goodput"]]
-        if there:
-            shares.append(statistics.median(there))
-    return min(shares, default=0)
+    there = {s: [f["grant"]["goodput"] / f[s]["goodput"] for f in ran if f[s] and f[s]["goodput"]]
+             for s in rounds[0]}
+    return {s: statistics.median(of) for s, of in there.items() if of}
+
+
+def share_of_best(rounds):
+    if len(rounds) == 1:
+        return min(shares(rounds).values(), default=0)
+    halves = [shares(rounds[0::2]), shares(rounds[1::2])]
+    if not all(halves):
+        return 0
+    best = [min(half, key=half.get) for half in halves]
+    return statistics.mean(halves[1 - i].get(best[i], halves[i][best[i]]) for i in (0, 1))
 
 
 def judge(cell, runs, share):
