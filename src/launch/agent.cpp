@@ -218,10 +218,8 @@ class Agent {
     for (const auto& [rank, status] : ended) {
       processes_->channel(rank).close();
       if (status != 0) orphans_.end(*processes_, rank);
-      const auto pass = [&, r = rank](std::string_view text) { pass_on(r, text); };
       if (const auto output = outputs_.find(rank); output != outputs_.end()) {
-        output->second.read(pass);
-        output->second.finish(pass);
+        output->second.end([&, r = rank](std::string_view text) { pass_on(r, text); });
         outputs_.erase(output);
       }
       pipe_.send(agent_message::ended, rank, std::to_string(status));

@@ -25,14 +25,14 @@ inline constexpr char took = 'T';     ///< so many bytes of output: as many more
 inline constexpr char hello = 'h';   ///< first: `agent_greeting`
 inline constexpr char said = 'm';    ///< a rank's process: a kind, and text
 inline constexpr char ended = 'e';   ///< a rank's process: waitpid's status
-inline constexpr char output = 'o';  ///< a rank's process: whole lines, where there are any
+inline constexpr char output = 'o';  ///< a rank's process: whole lines if it can; empty: the end
 inline constexpr char failed = 'x';  ///< why something could not be done
 // Both.
 inline constexpr char alive = 'b';  ///< every second: a Lease's word; back: the same one
 }  // namespace agent_message
 
 /// The number changes with the protocol.
-inline constexpr const char* agent_greeting = "weft launch 3";
+inline constexpr const char* agent_greeting = "weft launch 4";
 
 inline constexpr Duration alive_every = Duration::seconds(1);
 

@@ -24,7 +24,8 @@ class HostListener {
   virtual void on_message(std::uint32_t rank, Channel::Message message) = 0;
   /// `status` is waitpid(2)'s. All messages of the process were delivered before.
   virtual void on_end(std::uint32_t rank, int status) = 0;
-  /// Receives output of a process whose standard output is not the launcher's own.
+  /// Receives output of a process whose standard output is not the launcher's own. No bytes: it
+  /// has ended, and there will be no more.
   virtual void on_output(std::uint32_t rank, std::string_view bytes) = 0;
   /// True when the host must not read more output for now.
   virtual bool output_full() const = 0;

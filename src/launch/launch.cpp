@@ -382,14 +382,12 @@ class Launcher final : private HostListener {
 
   void on_output(std::uint32_t index, std::string_view bytes) override {
     if (index >= ranks_.size()) return;
-    RankOutput& printed = ranks_[index].output;
-    printed.take(bytes, [this](std::string_view text) { output_.append(text); });
-    if (!printed.has_diverged()) return;
-    on_failure(
-        fmt::format("rank {} was started anew and prints something else than its earlier "
-                    "life did, in its first {} bytes; a program that is started anew has to "
-                    "repeat itself: print no clocks, process numbers or addresses",
-                    index, printed.compared()));
+    ranks_[index].output.take(bytes, [this](std::string_view text) { output_.append(text); });
+    check_output(index);
+  }
+  void check_output(std::uint32_t rank) {
+    const RankOutput& printed = ranks_[rank].output;
+    if (printed.has_diverged()) on_failure(printed.why_diverged(rank));
   }
   void end_output(Rank& rank, bool is_started_anew) {
     rank.output.end_life(is_started_anew && repeats_,
@@ -442,6 +440,8 @@ class Launcher final : private HostListener {
     }
     end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
+    if (end.code == 0 && !ending_ && !lives_->is_to_start(rank)) ranks_[rank].output.on_success();
+    check_output(rank);
     end_output(ranks_[rank], lives_->is_to_start(rank));
     if (ending_ || error_) return count(end.code);
     switch (next) {

@@ -92,9 +92,7 @@ void LocalHost::step(Instant, HostListener& listener) {
     processes_.channel(rank).close();
     if (status != 0) orphans_.end(processes_, rank);
     if (restarts_) {
-      const auto pass = [&, r = rank](std::string_view text) { listener.on_output(r, text); };
-      kept_[rank].output.read(pass);
-      kept_[rank].output.finish(pass);
+      kept_[rank].output.end([&, r = rank](std::string_view t) { listener.on_output(r, t); });
     }
     listener.on_end(rank, status);
   }

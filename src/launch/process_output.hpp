@@ -57,17 +57,27 @@ class ProcessOutput {
       line_.erase(0, whole);
     }
   }
+  /// The process has ended: passes on what is left, and then nothing, if no other process holds the
+  /// pipe.
   template <class PassOn>
-  void finish(PassOn&& pass_on) {
-    file_.reset();
-    if (!line_.empty()) pass_on(std::string_view(line_));
-    line_.clear();
+  void end(PassOn&& pass_on) {
+    read(pass_on);
+    const bool is_whole = !open();
+    finish(pass_on);
+    if (is_whole) pass_on(std::string_view());
   }
 
  private:
   static constexpr std::size_t most_at_once = 1u << 20;
   /// An unfinished line is passed on when it is longer.
   static constexpr std::size_t longest_line = 64 << 10;
+
+  template <class PassOn>
+  void finish(PassOn&& pass_on) {
+    file_.reset();
+    if (!line_.empty()) pass_on(std::string_view(line_));
+    line_.clear();
+  }
 
   Descriptor file_;
   std::string line_;

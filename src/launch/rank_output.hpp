@@ -2,6 +2,8 @@
 // RankOutput: what a rank prints in all its lives, each line once. Without I/O.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -19,14 +21,16 @@ class RankOutput {
   /// printed.
   void begin_life(bool repeats) {
     to_skip_ = repeats ? printed_ : 0;
+    has_ended_ = false;
     skipped_ = 0;
     skipped_sum_ = 0;
     if (!repeats) printed_ = printed_sum_ = 0;
   }
 
-  /// Passes on whole lines that no life has printed before.
+  /// Passes on whole lines that no life has printed before. No bytes: the output has ended.
   template <class PassOn>
   void take(std::string_view bytes, PassOn&& pass_on) {
+    has_ended_ = bytes.empty();
     const std::uint64_t old = std::min<std::uint64_t>(bytes.size(), to_skip_ - skipped_);
     if (old > 0) skip(bytes.substr(0, old));
     bytes.remove_prefix(old);
@@ -44,9 +48,19 @@ class RankOutput {
     if (!line_.empty()) print(line_.size(), pass_on);
   }
 
-  /// This life printed something else than an earlier one, in the first `compared` bytes.
+  /// The process exited with code 0, so its program has printed all. Whoever holds the output still
+  /// may print the rest.
+  void on_success() { has_diverged_ |= has_ended_ && skipped_ < to_skip_; }
+
+  /// This life printed something else than an earlier one, or less, in the first `compared` bytes.
   bool has_diverged() const { return has_diverged_; }
-  std::uint64_t compared() const { return to_skip_; }
+  std::string why_diverged(std::uint32_t rank) const {
+    return fmt::format(
+        "rank {} was started anew and prints something else than its earlier life did, in its "
+        "first {} bytes; a program that is started anew has to repeat itself: print no clocks, "
+        "process numbers or addresses",
+        rank, to_skip_);
+  }
 
  private:
   static constexpr std::size_t longest_line = 64 << 10;
@@ -70,7 +84,7 @@ class RankOutput {
 
   std::uint64_t printed_ = 0, to_skip_ = 0, skipped_ = 0;
   std::uint32_t printed_sum_ = 0, skipped_sum_ = 0;
-  bool has_diverged_ = false;
+  bool has_ended_ = false, has_diverged_ = false;
   std::string line_;  // not finished
 };
 

@@ -43,7 +43,22 @@ TEST(rank_output, another_text_than_that_of_an_earlier_life_is_a_divergence) {
   EXPECT_FALSE(printed.output.has_diverged());
   printed.take("too\nthree\n");
   EXPECT_TRUE(printed.output.has_diverged());
-  EXPECT_EQ(printed.output.compared(), 8u);
+  EXPECT_NE(printed.output.why_diverged(3).find("in its first 8 bytes"), std::string::npos);
+}
+
+TEST(rank_output, a_life_that_ends_well_and_prints_less_than_an_earlier_one_has_diverged) {
+  for (const bool ends : {true, false}) {
+    Printed printed;
+    printed.output.begin_life(true);
+    printed.take("one\ntwo\n");
+    printed.end(true);
+    printed.output.begin_life(true);
+    printed.take("one\n");
+    if (ends) printed.take("");
+    EXPECT_FALSE(printed.output.has_diverged());
+    printed.output.on_success();
+    EXPECT_EQ(printed.output.has_diverged(), ends) << "a filter behind it may print the rest";
+  }
 }
 
 TEST(rank_output, a_life_that_does_not_repeat_itself_prints_all) {

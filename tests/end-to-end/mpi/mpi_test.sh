@@ -209,6 +209,19 @@ printf '1\n2\n3\n' >"$dir/input"
   fail "a program that reads its input ends with $?: $(cat "$dir/err")"
 [[ $(grep -c 3 "$dir/out") == 2 ]] || fail "a life does not read the input again: $(cat "$dir/out")"
 
+# A later life that prints less than an earlier one ends the job. A filter that prints the rest later does not.
+lives=0
+# shellcheck disable=SC2016
+for rest in ':' '(sleep 0.2; echo more) &'; do
+  code=0 wanted=$([[ $rest == : ]] && echo 1 || echo 0) life=$dir/life$((lives += 1))
+  "$weft" run -n 1 --restart on-failure -- \
+    sh -c '"$0" 2; mkdir "$1" 2>/dev/null && { echo more; kill -9 $$; }; eval "$2"' "$programs"/mpi_exchange "$life" \
+    "$rest" >"$dir/out" 2>"$dir/err" || code=$?
+  ((code == wanted)) || fail "a life that prints less, and '$rest', ends with $code: $(cat "$dir/err")"
+  [[ $rest != : ]] || grep -q 'rank 0 was started anew and prints something else .*, in its first [0-9]* bytes' \
+    "$dir/err" || fail "a life that prints less is explained by '$(cat "$dir/err")'"
+done
+
 # A deterministic program whose ranks are killed prints the same.
 wanted=$("$weft" run -n 3 -- "$programs"/mpi_exchange 150 deterministic)
 killed=0
