@@ -34,7 +34,7 @@ void RankLives::begin(std::uint32_t index) {
   Rank& rank = ranks_[index];
   WEFT_CHECK(rank.state == State::not_ours || rank.state == State::to_start,
              "rank {} is not to be started", index);
-  rank = {.state = State::runs, .code = rank.code, .alike = rank.alike, .stored = rank.stored};
+  rank = {.state = State::runs, .failures = rank.failures, .stored = rank.stored};
   ++running_;
   falls_ = false;
 }
@@ -61,7 +61,7 @@ void RankLives::on_stored(std::uint32_t index, std::uint64_t place) {
   Rank& rank = ranks_[index];
   if (place <= rank.stored) return;
   rank.stored = place;
-  rank.alike = 0;
+  failures_of(rank).alike = 0;
 }
 
 RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
@@ -118,8 +118,9 @@ RankLives::Next RankLives::start_again(Rank& rank) {
 
 RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
   const bool by_itself = !end.was_killed || end.crashed;
-  rank.alike = !by_itself ? 0 : end.code == rank.code ? rank.alike + 1 : 1;
-  rank.code = by_itself ? end.code : 0;
+  Failures& before = failures_of(rank);
+  before.alike = !by_itself ? 0 : end.code == before.code ? before.alike + 1 : 1;
+  before.code = by_itself ? end.code : 0;
   // One that had returned is needed only if others say so: that takes no restart. One of MPI has
   // still to go on after MPI_Finalize.
   if (options_.restart && options_.decides && rank.returned && end.was_killed && !needs_all_) {
@@ -134,8 +135,10 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
   return Next::fail;
 }
 
-std::string RankLives::why_not_anew(std::uint32_t rank) const {
-  if (ranks_[rank].alike >= most_alike) return alike;
+std::string RankLives::why_not_anew(std::uint32_t rank) {
+  if (failures_of(ranks_[rank]).alike >= most_alike) {
+    return options_.restart_all ? alike_of_all : alike;
+  }
   if (!options_.restart || restarts_ < options_.most_restarts) return {};
   return fmt::format(", and no restart is left (--most-restarts {})", options_.most_restarts);
 }

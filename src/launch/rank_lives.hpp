@@ -66,11 +66,13 @@ class RankLives {
   };
   Next on_end(std::uint32_t rank, const End& end);
   /// A rank that repeats itself fails again: after so many lives in a row that ended by themselves
-  /// in the same way, it is not started anew.
+  /// in the same way, it is not started anew. With `restart_all` those of all ranks count together.
   static constexpr std::uint32_t most_alike = 10;
   static constexpr const char* alike = " ten times in a row; another life would do the same";
+  static constexpr const char* alike_of_all =
+      ", the tenth rank in a row that ended in this way; another start would do the same";
   /// The rest of a sentence about a rank that ended the job, when only that kept it from a restart.
-  std::string why_not_anew(std::uint32_t rank) const;
+  std::string why_not_anew(std::uint32_t rank);
   /// A rank waits for that one. A resting one is started anew, and so is one of MPI that had exited
   /// when the job was over, which it no longer is; if no restart is left, the job ends.
   Next on_needed(std::uint32_t rank);
@@ -94,29 +96,35 @@ class RankLives {
 
  private:
   enum class State : std::uint8_t { not_ours, runs, resting, to_start, ended };
+  struct Failures {
+    int code = 0;             // of the life before, where that ended by itself
+    std::uint32_t alike = 0;  // lives in a row that ended by themselves with that code
+  };
   struct Rank {
     State state = State::not_ours;
     std::uint32_t programs = 0;
     bool joined = false;
     bool returned = false;
-    bool exited = false;       // with code 0, before its program returned
-    bool lost = false;         // was killed, and the others go on
-    int code = 0;              // of the life before, where that ended by itself
-    std::uint32_t alike = 0;   // lives in a row that ended by themselves with that code
+    bool exited = false;  // with code 0, before its program returned
+    bool lost = false;    // was killed, and the others go on
+    Failures failures;
     std::uint64_t stored = 0;  // the furthest place from which a life may go on
   };
 
   Next after_failure(Rank& rank, const End& end);
   Next after_the_job(Rank& rank, const End& end);
   Next start_again(Rank& rank);
-  bool may_restart(const Rank& rank, const End& end) const {
+  /// Ranks that all start anew repeat themselves together, and not always the same one fails.
+  Failures& failures_of(Rank& rank) { return options_.restart_all ? failures_ : rank.failures; }
+  bool may_restart(Rank& rank, const End& end) {
     return options_.restart && end.can_start && restarts_ < options_.most_restarts &&
-           rank.alike < most_alike;
+           failures_of(rank).alike < most_alike;
   }
   void decide();
 
   Options options_;
   std::vector<Rank> ranks_;
+  Failures failures_;  // of all ranks, with `restart_all`
   std::uint32_t running_ = 0;
   std::uint32_t restarts_ = 0;
   bool any_joined_ = false;

@@ -81,6 +81,23 @@ TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_sta
   EXPECT_EQ(lives.why_not_anew(1), "");
 }
 
+TEST(rank_lives, where_all_start_anew_failures_of_different_ranks_count_together) {
+  RankLives lives = running(2, {.restart = true, .restart_all = true, .most_restarts = 1000});
+  const auto life = [&](std::uint32_t rank) {
+    const Next next = lives.on_end(rank, {.code = 7});
+    if (next != Next::start_anew) return next;
+    EXPECT_EQ(lives.on_end(1 - rank, killed), Next::start_too);
+    for (std::uint32_t i = 0; i < 2; ++i) lives.begin(i);
+    return next;
+  };
+  for (std::uint32_t i = 0; i < 9; ++i) EXPECT_EQ(life(i % 2), Next::start_anew);
+  EXPECT_EQ(lives.why_not_anew(1), "");
+  lives.on_stored(0, 1);
+  for (std::uint32_t i = 0; i < 9; ++i) EXPECT_EQ(life(i % 2), Next::start_anew);
+  EXPECT_EQ(life(1), Next::end_job);
+  EXPECT_EQ(lives.why_not_anew(1), RankLives::alike_of_all);
+}
+
 TEST(rank_lives, a_rank_that_stores_more_in_each_life_may_fail_any_number_of_times) {
   RankLives lives = running(2, {.restart = true, .most_restarts = 1000});
   for (std::uint64_t life = 1; life <= 100; ++life) {
