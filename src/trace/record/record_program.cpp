@@ -2,10 +2,12 @@
 #include "trace/record/record_program.hpp"
 
 #include <fmt/format.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -72,6 +74,47 @@ Result<Launch> launch_of(const RecordOptions& options, const std::string& record
   return launch_by_mpi(options, *mpi, recordings);
 }
 
+/// Launchers have the code 128 + N when a rank was ended by signal N.
+std::string described(int status) {
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : code - 128;
+  const std::string by = signal > 0 && signal < SIGRTMIN
+                             ? fmt::format("signal {} ({})", signal, ::strsignal(signal))
+                             : "";
+  if (WIFSIGNALED(status)) return "was ended by " + by;
+  return fmt::format("ended with code {}{}", code, by.empty() ? "" : ", as by " + by);
+}
+
+/// Returns the status of a command that is told to end when this process is, and that does not
+/// outlive it.
+Result<int> run_beside(char* const* words, char* const* environment) {
+  std::signal(SIGCHLD, SIG_DFL);  // else it would not be sent
+  sigset_t awaited{}, before{};
+  for (const int number : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&awaited, number);
+  ::pthread_sigmask(SIG_BLOCK, &awaited, &before);
+  volatile int failed = 0;
+  const pid_t parent = ::getpid();
+  const pid_t child = ::vfork();  // it has this memory, and can say why the command does not run
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (::getppid() == parent) ::execvpe(words[0], words, environment);
+    failed = errno;
+    ::_exit(127);
+  }
+  if (child < 0) failed = errno;
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, WNOHANG) == 0) {
+    siginfo_t about{};
+    const int number = ::sigwaitinfo(&awaited, &about);
+    // A terminal sends its signals to the command as well.
+    if (number > 0 && number != SIGCHLD && about.si_code != SI_KERNEL) ::kill(child, number);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (failed != 0) return system_error("run", words[0], failed);
+  return status;
+}
+
 Result<void> run(const Launch& launch) {
   const std::vector<std::string>& words = launch.words;
   const std::vector<char*> arguments = argument_pointers(words);
@@ -81,20 +124,10 @@ Result<void> run(const Launch& launch) {
     environment.push_back(const_cast<char*>(variable.c_str()));
   }
   environment.push_back(nullptr);
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, arguments.front(), nullptr, nullptr, arguments.data(),
-                                  environment.data());
-  if (failed != 0) {
-    return system_error("run", words.front(), failed);
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return Error{ErrorCode::unavailable,
-               WIFEXITED(status)
-                   ? fmt::format("{} ended with code {}", words.front(), WEXITSTATUS(status))
-                   : fmt::format("{} was ended by signal {}", words.front(), WTERMSIG(status))};
+  const auto status = run_beside(arguments.data(), environment.data());
+  if (!status) return status.error();
+  if (*status == 0) return {};
+  return Error{ErrorCode::unavailable, words.front() + " " + described(*status)};
 }
 
 /// Success, or why a rank could not write its recording.

@@ -197,6 +197,16 @@ TEST_F(recordings, whose_archive_does_not_fit_leave_none) {
   }
 }
 
+TEST_F(recordings, beyond_a_limit_of_file_sizes_fail_without_a_signal) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{.rlim_cur = 4096, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  write(0, std::vector<Record>(1000, {.time_ns = 1, .kind = Record::Kind::progress}));
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_TRUE(fs::exists(recording_path(base_.string(), 0) + errno_infix + std::to_string(EFBIG)));
+}
+
 TEST_F(recordings, of_killed_programs_are_refused) {
   write(0, {clock(1, 0)});
   write(1, {clock(1, 0)}, false);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -111,10 +112,23 @@ class Recorder {
     }
     return number;
   }
+  /// Beyond a limit of file sizes it fails instead of ending the program by SIGXFSZ.
+  ssize_t write_some(const void* data, std::size_t size) const {
+    sigset_t beyond{}, before{};
+    sigaddset(&beyond, SIGXFSZ);
+    ::pthread_sigmask(SIG_BLOCK, &beyond, &before);
+    const ssize_t n = ::write(file_, data, size);
+    const int number = errno;
+    constexpr timespec now{};
+    if (n < 0 && number == EFBIG) ::sigtimedwait(&beyond, nullptr, &now);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    errno = number;
+    return n;
+  }
   int put(const void* data, std::size_t size) {
     const char* at = static_cast<const char*>(data);
     while (size > 0 && file_ >= 0) {
-      const ssize_t n = ::write(file_, at, size);
+      const ssize_t n = write_some(at, size);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return fail(n < 0 ? errno : ENOSPC);
       at += n;

@@ -53,3 +53,29 @@ code=0
 "$weft" trace record --out "$dir/none" -- "$weft" run -n 2 -- false >"$dir/out" 2>&1 || code=$?
 ((code != 0)) && grep -q 'nothing was recorded' "$dir/out" && [[ ! -e $dir/none.recordings ]] ||
   fail "without a recording: $(ls -d "$dir"/none*; cat "$dir/out")"
+
+# A rank beyond its limit of file sizes or of time is named as the reason.
+ends() {
+  code=0
+  "$weft" trace record --out "$dir/limited" -- "$weft" run -n 2 -- sh -c "$1; exec \"\$0\"" \
+    "$programs/trace_exchange_$abi" >"$dir/out" 2>&1 || code=$?
+  ((code != 0)) && grep -q "$2" "$dir/out" || fail "with '$1', code $code: $(cat "$dir/out")"
+}
+abi=$1
+ends 'ulimit -f 1' 'ended with code 153, as by signal 25 (File size limit exceeded)'
+ends 'kill -XCPU $$' 'ended with code 152, as by signal 24 (CPU time limit exceeded)'
+
+# What is recorded ends with its recorder, however that ends.
+for signal in INT TERM KILL; do
+  (trap - INT; exec "$weft" trace record --out "$dir/ended" -- "$weft" run -n 1 -- \
+    sh -c 'echo $PPID >"$0.new" && mv "$0.new" "$0"; exec sleep 1000' "$dir/run") >"$dir/out" 2>&1 &
+  recorder=$!
+  until [[ -e $dir/run ]]; do kill -0 $recorder || fail "it is not recorded: $(cat "$dir/out")"; done
+  kill -$signal $recorder
+  code=0
+  wait $recorder || code=$?
+  ((code != 0)) || fail "recorded until $signal it ends well"
+  launcher=$(cat "$dir/run")
+  timeout 30 tail --pid="$launcher" -f /dev/null || fail "after $signal the job goes on"
+  rm -rf "$dir/run" "$dir"/ended*
+done
