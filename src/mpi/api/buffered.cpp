@@ -135,18 +135,20 @@ int BufferOwner::attach(void* address, std::int64_t bytes) const {
 }
 
 int BufferOwner::flush() const {
-  if (error != MPI_SUCCESS || *buffer == nullptr || library().transfer == nullptr) return error;
-  library().transfer->until([so_far = SendsSoFar{*buffer}] { return so_far.are_done(); });
+  if (error != MPI_SUCCESS) return error;
+  call.transfer().until([so_far = SendsSoFar{*buffer}] { return so_far.are_done(); });
   sends().drop_done();
   return call.settle(nullptr);
 }
 
 int BufferOwner::start_flush(MPI_Request* handle) const {
   if (error != MPI_SUCCESS) return error;
+  if (const int missing = call.check_results(handle)) return missing;
+  Transfer& transfer = call.transfer();
   auto request = std::make_unique<Request>();
   request->status = empty_status();
   auto flush = std::make_unique<Flush>(*buffer, *request);
-  if (!flush->advance()) library().transfer->start(std::move(flush));
+  if (!flush->advance()) transfer.start(std::move(flush));
   *handle = keep_request(std::move(request));
   return MPI_SUCCESS;
 }

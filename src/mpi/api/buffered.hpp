@@ -31,7 +31,8 @@ struct BufferOwner {
   template <class Number>
   int detach(void* address, Number* bytes) const {
     if (error != MPI_SUCCESS) return error;
-    const int flushed = flush();
+    if (const int missing = call.check_results(address, bytes)) return missing;
+    const int flushed = *buffer != nullptr ? flush() : MPI_SUCCESS;
     const std::shared_ptr<AttachedBuffer> own = std::exchange(*buffer, nullptr);
     void* const attached = own != nullptr ? own->address : nullptr;
     std::memcpy(address, &attached, sizeof attached);

@@ -184,10 +184,13 @@ int MPI_Session_finalize(MPI_Session* session) {
   if (const int error = Call{"MPI_Session_finalize"}.check_results(session)) return error;
   const SessionCall call("MPI_Session_finalize", *session);
   if (!call) return call.error;
+  void* buffer = nullptr;
+  MPI_Count bytes = 0;
+  const int error = buffer_of_session(call, *session).detach(&buffer, &bytes);
   (void)sessions().remove(number_of(*session));
   *session = MPI_SESSION_NULL;
   end_session();
-  return MPI_SUCCESS;
+  return error;
 }
 
 int MPI_Session_get_num_psets(MPI_Session session, MPI_Info, int* count) {

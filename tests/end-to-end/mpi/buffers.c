@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that came after MPI 4.0, which only the standard's ABI has: buffers of communicators
 // and sessions, looks at several requests, datatypes of pairs.
-//   buffers [threads]     threads: only what takes several threads
+//   buffers                                     all but the following
+//   buffers threads                             what takes several threads
+//   buffers before|after blocking|nonblocking   a flush before MPI_Init or after MPI_Finalize
 #include <mpi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { kCount = 20000, kRoom = kCount * 4 + MPI_BSEND_OVERHEAD };
 
@@ -168,6 +171,45 @@ static void of_two_sessions(char* room) {
   free(other_room);
 }
 
+/* What is attached to a session is detached with its end, when its messages are sent. */
+static void of_an_ended_session(char* room) {
+  MPI_Comm comm;
+  MPI_Session session = session_with(room, &comm);
+  expect(send(comm) == MPI_SUCCESS, "before the session ends");
+  receive(comm);
+  MPI_Session_finalize(&session);
+  expect(class_of(send(comm)) == MPI_ERR_BUFFER, "the session has ended");
+  MPI_Comm_free(&comm);
+}
+
+#define REFUSES_NULL(call) expect(class_of(call) == MPI_ERR_ARG, #call)
+
+static void nulls(void) {
+  MPI_Session session;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  int n;
+  void* at;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+  REFUSES_NULL(MPI_Abi_get_version(NULL, &n));
+  REFUSES_NULL(MPI_Abi_get_info(NULL));
+  REFUSES_NULL(MPI_Abi_get_fortran_info(NULL));
+  REFUSES_NULL(MPI_Abi_get_fortran_booleans(4, &n, &n, NULL));
+  REFUSES_NULL(MPI_Get_hw_resource_info(NULL));
+  REFUSES_NULL(MPI_Type_get_value_index(MPI_INT, MPI_INT, NULL));
+  REFUSES_NULL(MPI_Request_get_status_all(1, &request, NULL, &status));
+  REFUSES_NULL(MPI_Request_get_status_some(1, &request, &n, NULL, &status));
+  REFUSES_NULL(MPI_Request_get_status_any(1, &request, NULL, &n, &status));
+  REFUSES_NULL(MPI_Status_get_tag(&status, NULL));
+  REFUSES_NULL(MPI_Status_set_tag(NULL, 1));
+  REFUSES_NULL(MPI_Buffer_iflush(NULL));
+  REFUSES_NULL(MPI_Comm_iflush_buffer(MPI_COMM_SELF, NULL));
+  REFUSES_NULL(MPI_Session_iflush_buffer(session, NULL));
+  REFUSES_NULL(MPI_Comm_detach_buffer(MPI_COMM_SELF, &at, NULL));
+  REFUSES_NULL(MPI_Session_detach_buffer_c(session, NULL, NULL));
+  MPI_Session_finalize(&session);
+}
+
 static void* flush(void* comm) {
   MPI_Comm_flush_buffer(*(MPI_Comm*)comm);
   return NULL;
@@ -268,19 +310,28 @@ static void others(void) {
   MPI_Info_free(&info);
 }
 
+static void flush_when_closed(const char* how) {
+  MPI_Request request;
+  if (strcmp(how, "blocking") == 0) MPI_Buffer_flush();
+  if (strcmp(how, "nonblocking") == 0) MPI_Buffer_iflush(&request);
+}
+
 int main(int argc, char** argv) {
   int all = 0, level;
-  MPI_Init_thread(NULL, NULL, argc > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  if (argc > 2 && strcmp(argv[1], "before") == 0) flush_when_closed(argv[2]);
+  MPI_Init_thread(NULL, NULL, argc == 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);  // of no session
   char* room = malloc(kRoom);
-  if (argc > 1) {
+  if (argc == 2) {
     of_threads();
-  } else {
+  } else if (argc == 1) {
     of_communicators(room);
     of_sessions(room);
     of_two_sessions(room);
+    of_an_ended_session(room);
+    nulls();
     of_requests();
     others();
   }
@@ -288,5 +339,6 @@ int main(int argc, char** argv) {
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   free(room);
   MPI_Finalize();
+  if (argc > 2) flush_when_closed(argv[2]);
   return 0;
 }

@@ -31,3 +31,12 @@ code=0
 ((code == 1)) || fail "a function that is not there ends with $code: $(cat "$dir/out")"
 grep -q 'MPI_T_cvar_read: weft does not have it yet; docs/mpi.md' "$dir/out" ||
   fail "it is not named: $(cat "$dir/out")"
+
+for when in "before MPI_Init" "after MPI_Finalize"; do
+  for how in blocking:MPI_Buffer_flush nonblocking:MPI_Buffer_iflush; do
+    code=0
+    "$weft" run -n 2 -- "$programs/standard_buffers" ${when% *} ${how%:*} >"$dir/out" 2>&1 || code=$?
+    ((code == 1)) || fail "a $how $when ends with $code: $(cat "$dir/out")"
+    grep -q "${how#*:}: called $when" "$dir/out" || fail "a $how $when is explained by '$(cat "$dir/out")'"
+  done
+done

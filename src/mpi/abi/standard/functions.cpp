@@ -11,8 +11,14 @@
 #include "mpi/abi/standard/functions.def"
 #undef WEFT_MPI_FUNCTION
 
+using weft::mpi::Call;
+
 namespace {
 
+int create_info(const char* function, MPI_Info* info) {
+  const int error = Call{function}.check_results(info);
+  return error == MPI_SUCCESS ? MPI_Info_create(info) : error;
+}
 int set_size(MPI_Info info, const char* key, const char* size) {
   return MPI_Info_set(info, key, size);
 }
@@ -21,13 +27,14 @@ static_assert(sizeof(MPI_Aint) == 8 && sizeof(MPI_Count) == 8 && sizeof(MPI_Offs
 }  // namespace
 
 int MPI_Abi_get_version(int* major, int* minor) {
+  if (const int error = Call{"MPI_Abi_get_version"}.check_results(major, minor)) return error;
   *major = MPI_ABI_VERSION;
   *minor = MPI_ABI_SUBVERSION;
   return MPI_SUCCESS;
 }
 
 int MPI_Abi_get_info(MPI_Info* info) {
-  int error = MPI_Info_create(info);
+  int error = create_info("MPI_Abi_get_info", info);
   for (const char* key : {"mpi_aint_size", "mpi_count_size", "mpi_offset_size"}) {
     if (error == MPI_SUCCESS) error = set_size(*info, key, "8");
   }
@@ -37,7 +44,7 @@ int MPI_Abi_get_info(MPI_Info* info) {
 // The sizes of Fortran's types are gfortran's, as the table of datatypes has them: nothing that a
 // program says changes them.
 int MPI_Abi_get_fortran_info(MPI_Info* info) {
-  int error = MPI_Info_create(info);
+  int error = create_info("MPI_Abi_get_fortran_info", info);
   for (const char* key : {"mpi_logical_size", "mpi_integer_size", "mpi_real_size"}) {
     if (error == MPI_SUCCESS) error = set_size(*info, key, "4");
   }
@@ -50,6 +57,10 @@ int MPI_Abi_set_fortran_info(MPI_Info) {
 // gfortran's .true. is 1, in each size.
 int MPI_Abi_get_fortran_booleans(int size, void* is_true, void* is_false, int* is_set) {
   if (size != 1 && size != 2 && size != 4 && size != 8) return MPI_ERR_ARG;
+  if (const int error =
+          Call{"MPI_Abi_get_fortran_booleans"}.check_results(is_true, is_false, is_set)) {
+    return error;
+  }
   const std::int64_t one = 1, zero = 0;  // of little-endian numbers, the first bytes
   std::memcpy(is_true, &one, static_cast<std::size_t>(size));
   std::memcpy(is_false, &zero, static_cast<std::size_t>(size));
@@ -81,7 +92,7 @@ int MPI_Precv_init_c(void* buffer, int parts, MPI_Count count, MPI_Datatype type
 
 #define WEFT_MPI_BUFFER(name, parameters, owner, action) \
   int name parameters {                                  \
-    const weft::mpi::Call call{#name};                   \
+    const Call call{#name};                              \
     return weft::mpi::owner.action;                      \
   }
 #define WEFT_MPI_BUFFER_OF(kind, Handle, owner)                                                    \
@@ -103,18 +114,22 @@ WEFT_MPI_BUFFER(MPI_Buffer_iflush, (MPI_Request * made), buffer_of_process(call)
 
 int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag,
                                MPI_Status* statuses) {
-  return weft::mpi::look_at_all({"MPI_Request_get_status_all"}, count, requests, flag, statuses);
+  const Call call{"MPI_Request_get_status_all"};
+  if (const int error = call.check_results(flag)) return error;
+  return weft::mpi::look_at_all(call, count, requests, flag, statuses);
 }
 int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* done, int* indices,
                                 MPI_Status* statuses) {
-  return weft::mpi::look_at_some({"MPI_Request_get_status_some"}, count, requests, false, done,
-                                 indices, statuses);
+  const Call call{"MPI_Request_get_status_some"};
+  if (const int error = call.check_results(done, indices)) return error;
+  return weft::mpi::look_at_some(call, count, requests, false, done, indices, statuses);
 }
 int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                                MPI_Status* status) {
+  const Call call{"MPI_Request_get_status_any"};
+  if (const int error = call.check_results(index, flag)) return error;
   *index = MPI_UNDEFINED;
-  const int error = weft::mpi::look_at_some({"MPI_Request_get_status_any"}, count, requests, true,
-                                            flag, index, status);
+  const int error = weft::mpi::look_at_some(call, count, requests, true, flag, index, status);
   if (*flag != MPI_UNDEFINED) return error;
   *flag = 1;
   if (status != weft::mpi::abi::status_ignore)
@@ -124,10 +139,11 @@ int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* inde
 
 // weft knows nothing of the hardware below hosts.
 int MPI_Get_hw_resource_info(MPI_Info* info) {
-  return MPI_Info_create(info);
+  return create_info("MPI_Get_hw_resource_info", info);
 }
 
 int MPI_Type_get_value_index(MPI_Datatype value, MPI_Datatype index, MPI_Datatype* pair) {
+  if (const int error = Call{"MPI_Type_get_value_index"}.check_results(pair)) return error;
   struct Pair {
     MPI_Datatype value, index, pair;
   };
@@ -158,14 +174,17 @@ int MPI_Type_get_value_index(MPI_Datatype value, MPI_Datatype index, MPI_Datatyp
 WEFT_MPI_HANDLE_NUMBER(Session, MPI_Session)
 #undef WEFT_MPI_HANDLE_NUMBER
 
-#define WEFT_MPI_FIELD(name, field)                                 \
-  int MPI_Status_get_##name(const MPI_Status* status, int* value) { \
-    *value = status->field;                                         \
-    return MPI_SUCCESS;                                             \
-  }                                                                 \
-  int MPI_Status_set_##name(MPI_Status* status, int value) {        \
-    status->field = value;                                          \
-    return MPI_SUCCESS;                                             \
+#define WEFT_MPI_FIELD(name, field)                                                          \
+  int MPI_Status_get_##name(const MPI_Status* status, int* value) {                          \
+    const Call call{"MPI_Status_get_" #name};                                                \
+    if (const int error = call.check_results(status, value)) return error;                   \
+    *value = status->field;                                                                  \
+    return MPI_SUCCESS;                                                                      \
+  }                                                                                          \
+  int MPI_Status_set_##name(MPI_Status* status, int value) {                                 \
+    if (const int error = Call{"MPI_Status_set_" #name}.check_results(status)) return error; \
+    status->field = value;                                                                   \
+    return MPI_SUCCESS;                                                                      \
   }
 WEFT_MPI_FIELD(source, MPI_SOURCE)
 WEFT_MPI_FIELD(tag, MPI_TAG)
