@@ -129,6 +129,7 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   const std::int64_t begin = begin_of(file, access, elements);
   if (begin < 0) return file.fail_errno(call, "its shared pointer cannot be used");
   const bool writes = access.direction == Direction::write;
+  if (file.is_gone && !writes) return give_up_gone(call, file);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(access.address));
   const Representation* const representation = file.view.representation;
   const FileElements converted{call, access.type, *type, count};

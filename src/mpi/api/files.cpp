@@ -59,7 +59,7 @@ std::string shared_path_of(const std::string& path, Generation generation) {
                      generation.value());
 }
 
-int open_own(const Call& call, FileObject& file, bool is_first) {
+int open_own(FileObject& file, bool is_first) {
   const auto open = [&](int flags) {
     file.descriptor = ::open(file.path.c_str(), flags, 0666);
     return file.descriptor < 0 ? class_of(errno) : MPI_SUCCESS;
@@ -72,27 +72,21 @@ int open_own(const Call& call, FileObject& file, bool is_first) {
   if (error != MPI_SUCCESS || file.descriptor >= 0) return error;
   // An earlier life has opened it.
   if (open(flags & ~(O_CREAT | O_EXCL)) == MPI_SUCCESS) return error;
-  // The file is gone: no process can read what this one writes now. What it read then is lost.
-  if (access_of(file.mode) != MPI_MODE_WRONLY) {
-    library().questions->give_up(
-        fmt::format("{} was deleted after an earlier life of this process used it, so that it "
-                    "cannot be read again; delete it after the job, or leave out --restart",
-                    file.path));
-    return call.settle(nullptr);
-  }
+  // The file is gone: no process can read what this one writes now, and it cannot read again.
+  file.is_gone = access_of(file.mode) != MPI_MODE_WRONLY;
   file.descriptor = ::memfd_create("deleted", MFD_CLOEXEC);
   return error;
 }
 
 /// The first process creates the file; then the others open it. The largest error of all.
-int open_everywhere(const Call& call, FileObject& file, std::uint32_t rank) {
+int open_everywhere(FileObject& file, std::uint32_t rank) {
   std::array<int, 2> first{0, file.mode};
-  if (rank == 0) first[0] = open_own(call, file, true);
+  if (rank == 0) first[0] = open_own(file, true);
   int error = MPI_Bcast(first.data(), 2, MPI_INT, 0, file.comm);
   if (error != MPI_SUCCESS) return error;
   if (first[0] != MPI_SUCCESS) return first[0];
   int own = first[1] != file.mode ? MPI_ERR_NOT_SAME
-            : rank != 0           ? open_own(call, file, false)
+            : rank != 0           ? open_own(file, false)
                                   : MPI_SUCCESS;
   int worst = MPI_SUCCESS;
   error = MPI_Allreduce(&own, &worst, 1, MPI_INT, MPI_MAX, file.comm);
@@ -168,7 +162,19 @@ FileObject* find_file(const Call& call, MPI_File handle, int& error) {
   FileObject* const found =
       is_of(abi::made_file, handle) ? files().find(number_of(handle)) : nullptr;
   if (found == nullptr) error = no_file().fail(call, MPI_ERR_FILE, "the handle is of no open file");
-  return found;
+  // Others that still have it open would not see what this process does now.
+  if (found != nullptr && found->is_gone && !library().questions->replays()) {
+    error = give_up_gone(call, *found);
+  }
+  return error == MPI_SUCCESS ? found : nullptr;
+}
+
+int give_up_gone(const Call& call, const FileObject& file) {
+  library().questions->give_up(
+      fmt::format("{} was deleted after an earlier life of this process used it, so that it "
+                  "cannot be read again; delete it after the job, or leave out --restart",
+                  file.path));
+  return call.settle(nullptr);
 }
 
 int class_of(int system_error) {
@@ -226,7 +232,7 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   if (error != MPI_SUCCESS) return error;
   const Group& group = call.communicator(file->comm, error)->group;
   file->shared.set_path(shared_path_of(file->path, group.generation));
-  if ((error = open_everywhere(call, *file, group.rank)) != MPI_SUCCESS) {
+  if ((error = open_everywhere(*file, group.rank)) != MPI_SUCCESS) {
     release(*file);
     return refuse(error, fmt::format("{} cannot be opened", path));
   }
@@ -245,12 +251,13 @@ int MPI_File_close(MPI_File* handle) {
   const FileCall call("MPI_File_close", *handle);
   if (!call) return call.error;
   if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
-  const auto clean_up = [&] {
+  // The next life of each process learns that no access follows, should the file be gone by then.
+  (void)once([&] {
+    if (rank_in(*call) != 0) return 0;
     ::unlink(call->shared.path().c_str());
     if ((call->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(call->path.c_str());
     return 0;
-  };
-  if (rank_in(*call) == 0) (void)once(clean_up);
+  });
   release(*call);
   (void)files().remove(number_of(*handle));
   *handle = MPI_FILE_NULL;

@@ -43,6 +43,8 @@ struct FileObject {
   FileView view;
   std::int64_t position = 0;  ///< this process's, in elements of the view
   bool is_atomic = false;
+  bool is_gone =
+      false;  ///< deleted after an earlier life opened it: only its writes can be repeated
   MPI_Info info = MPI_INFO_NULL;          ///< this file's own
   FileHints hints;                        ///< of it, as all processes agreed on them
   std::optional<Status> begun;            ///< of a split collective access
@@ -79,6 +81,8 @@ std::int64_t once(Act&& act) {
   Questions* const questions = library().questions.get();  // none: outside of a job
   return questions != nullptr ? questions->once(std::forward<Act>(act)) : act();
 }
+/// Ends the job, since the file is gone. Returns the error until then.
+int give_up_gone(const Call& call, const FileObject& file);
 /// Its size when it was asked first; −1: an error of the system.
 std::int64_t told_size(const FileObject& file);
 

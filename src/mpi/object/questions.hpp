@@ -60,6 +60,8 @@ class Questions {
   std::int64_t once(Act&& act);
   /// Outcomes are recorded or replayed: this process may have other lives.
   bool is_recorded() { return log() != nullptr; }
+  /// The next question has an outcome of an earlier life, which came further than this one has.
+  bool replays() { return log() != nullptr && log_->replays(); }
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`

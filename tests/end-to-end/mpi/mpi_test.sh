@@ -145,19 +145,22 @@ got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exp
 
 # What was read from a file that is gone cannot be read again. What was written needs no reader.
 for how in on-failure all; do
-  for when in close delete; do
+  for when in close:MPI_File_read_at delete:MPI_File_read_at open:MPI_File_write_[a-z]*; do
+    reader=${when#*:} when=${when%:*}
     scratch=$dir/scratch-$how-$when code=0
     mkdir "$scratch"
     "$weft" run -n 3 --restart $how -- "$programs"/mpi_scratch "$scratch" $when >"$dir/out" 2>"$dir/err" || code=$?
     ((code == 1)) || fail "$how: a deleted file ($when) ends with $code: $(cat "$dir/out" "$dir/err")"
-    grep -q "MPI_File_open: .*$scratch/scratch was deleted after an earlier life of this process used it" "$dir/err" ||
+    grep -q "$reader: .*$scratch/scratch was deleted after an earlier life of this process used it" "$dir/err" ||
       fail "$how: a deleted file ($when) is explained by '$(cat "$dir/err")'"
   done
-  mkdir "$dir/unread-$how"
-  got=$("$weft" run -n 3 --restart $how -- "$programs"/mpi_scratch "$dir/unread-$how" unread 2>"$dir/err") ||
-    fail "$how: a deleted file that nobody reads ends with $?: $(cat "$dir/err")"
-  [[ $got == "sum 33" ]] || fail "$how: a deleted file that nobody reads gives '$got'"
-  [[ -e $dir/unread-$how/killed ]] || fail "$how: nobody was killed"
+  for when in unread written; do
+    mkdir "$dir/$when-$how"
+    got=$("$weft" run -n 3 --restart $how -- "$programs"/mpi_scratch "$dir/$when-$how" $when 2>"$dir/err") ||
+      fail "$how: a deleted file that is $when ends with $?: $(cat "$dir/err")"
+    [[ $got == "sum 33" ]] || fail "$how: a deleted file that is $when gives '$got'"
+    [[ -e $dir/$when-$how/killed ]] || fail "$how: nobody was killed"
+  done
 done
 
 # One line for a log of outcomes that has no room, also where each life would meet the same.
