@@ -169,7 +169,8 @@ class FileSink final : public Sink {
         report(timeslice, c, reader ? "there are fewer inputs" : reader.error().message);
         continue;
       }
-      if (component.num_microslices < timeslice.num_core_microslices) {
+      const bool ends = grid_.inputs == 1 && (component.flags & source_ended) != 0;
+      if (component.num_microslices < timeslice.num_core_microslices && !ends) {
         report(timeslice, c,
                fmt::format("{} of {} pieces are missing",
                            timeslice.num_core_microslices - component.num_microslices,
@@ -196,6 +197,9 @@ class FileSink final : public Sink {
   SinkSummary summary() const override { return summary_; }
 
  private:
+  /// Of a component: its file has no more pieces, if it has one of its own.
+  static constexpr std::uint32_t source_ended = bit(TimesliceFlag::missing_microslices);
+
   void report(const TimesliceView& timeslice, std::uint32_t channel, std::string_view what) {
     SharedFile& file = files_[channel < files_.size() ? channel : 0];
     file.spoil();

@@ -415,6 +415,25 @@ TEST_F(file_sink, percent_i_makes_one_file_per_input) {
   EXPECT_TRUE(*read_text_file(directory_ / "out1") == *read_text_file(directory_ / "in1"));
 }
 
+TEST_F(file_sink, percent_i_ends_a_file_with_its_source_and_not_with_a_lost_contribution) {
+  wire::write_whole(directory_ / "in", random_bytes(300));
+  auto timeslices = build_timeslices("file:" + directory_ / "in?cut=100", {.inputs = 1});
+  BuiltTimeslice without = {.index = 1, .num_core = 3};
+  for (int i = 0; i < 2; ++i) without.add_component({});
+  without.components[0].flags = bit(TimesliceFlag::missing_microslices);
+  without.components[1].flags = bit(TimesliceFlag::missing_components);
+  timeslices.at(0).data.push_back(timeslices[0].data[0]);
+  timeslices[0].components.push_back(timeslices[0].components[0]);
+  auto sink = open_sink("file:" + directory_ / "out%i?cut=100",
+                        {.inputs = 2, .microslices_per_timeslice = 3});
+  for (BuiltTimeslice* const t : {&timeslices[0], &without})
+    ASSERT_TRUE((*sink)->consume(t->view()));
+  ASSERT_TRUE((*sink)->finish());
+  EXPECT_EQ((*sink)->summary().errors, 1u);
+  EXPECT_THAT((*sink)->summary().first_error, HasSubstr("timeslice 1, component 1: 3 of 3 pieces"));
+  EXPECT_THAT(directory_.names(), ElementsAre("in", "out0", "out1.incomplete"));
+}
+
 TEST_F(file_sink, a_full_device_is_reported) {
   auto sink = open_sink("file:/dev/full?cut=100", {.inputs = 1});
   wire::write_whole(directory_ / "in", random_bytes(100));
