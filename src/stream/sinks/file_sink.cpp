@@ -102,7 +102,8 @@ class SharedFile {
     if (descriptor < 0) return {};  // a write failed, and was told
     // Given back before it is asked for: of two processes that end together, one gets it.
     flock(descriptor, LOCK_UN);
-    const bool last = !is_spoiled() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    const bool has_name = temporary_.empty() || is_spoiled();
+    const bool last = !has_name && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     const int number = last ? wire::rename_file(temporary_, path_, existing_) : 0;
     if (number == EEXIST) unlink(temporary_.c_str());
     if (::close(descriptor) != 0) return system_error("write", path_, errno);
@@ -119,6 +120,7 @@ class SharedFile {
     (void)wire::rename_file(temporary_, incomplete_, wire::Existing::replace);
     temporary_ = incomplete_;
   }
+  bool is_spoiled() const { return !incomplete_.empty() && temporary_ == incomplete_; }
   /// The name of a spoiled file; empty if it is written directly.
   const std::string& incomplete() const { return incomplete_; }
 
@@ -131,7 +133,6 @@ class SharedFile {
         descriptor_(descriptor),
         existing_(existing) {}
 
-  bool is_spoiled() const { return temporary_ == incomplete_; }
   void abandon() {
     if (!temporary_.empty()) unlink(temporary_.c_str());
     leave();
@@ -158,7 +159,15 @@ class FileSink final : public Sink {
   FileSink(std::vector<SharedFile> files, std::uint64_t cut, const SinkPlace& place)
       : files_(std::move(files)),
         grid_{.cut = cut, .inputs = files_.size() > 1 ? 1 : place.inputs},
-        place_(place) {}
+        place_(place) {
+    // The life that counted why has not told anybody, if it was one of this node.
+    for (const SharedFile& file : files_) {
+      if (!file.is_spoiled()) continue;
+      count_error(summary_, fmt::format("something was missing or wrong before this node was "
+                                        "started anew; what arrived is in {}",
+                                        file.incomplete()));
+    }
+  }
 
   Result<void> consume(const TimesliceView& timeslice) override {
     count_timeslice(summary_, timeslice);

@@ -402,6 +402,30 @@ TEST_F(file_sink, a_restarted_node_goes_on_in_a_file_that_another_one_has_spoile
               *read_text_file(directory_ / "in"));
 }
 
+TEST_F(file_sink, a_restarted_node_fails_where_its_earlier_life_missed_something) {
+  wire::write_whole(directory_ / "in", random_bytes(300));
+  auto timeslices = build_timeslices("file:" + directory_ / "in?cut=100", {.inputs = 1});
+  SinkPlace place{.inputs = 1, .microslices_per_timeslice = 3, .run = "7"};
+  const std::string uri = "file:" + directory_ / "out?cut=100";
+  BuiltTimeslice without;
+  without.index = 1;
+  without.add_component({});
+  {
+    auto first = open_sink(uri, place);
+    ASSERT_TRUE((*first)->consume(without.view()));
+    (*first)->leave();
+  }
+  place.restarted = true;
+  auto later = open_sink(uri, place);
+  ASSERT_TRUE((*later)->consume(timeslices.at(0).view()));
+  ASSERT_TRUE((*later)->finish());
+  EXPECT_EQ((*later)->summary().errors, 1u);
+  EXPECT_THAT((*later)->summary().first_error,
+              AllOf(HasSubstr("before this node was started anew"),
+                    HasSubstr("what arrived is in " + directory_ / "out.incomplete-7")));
+  EXPECT_THAT(directory_.names(), ElementsAre("in", "out.incomplete-7"));
+}
+
 TEST_F(file_sink, percent_i_makes_one_file_per_input) {
   wire::write_whole(directory_ / "in0", random_bytes(950));
   wire::write_whole(directory_ / "in1", random_bytes(1'200));
