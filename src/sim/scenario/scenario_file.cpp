@@ -25,6 +25,7 @@
 namespace weft::sim {
 namespace {
 
+constexpr const char* what_it_is = "a TOML file like those in examples/scenarios";
 constexpr std::size_t largest_file = 1u << 20;
 constexpr std::size_t most_traffics = 64;
 constexpr std::size_t most_faults = 10'000;
@@ -534,10 +535,8 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
     if (path && path->starts_with(set_option)) {
       return invalid("{}: {}", *path, what);
     }
-    return invalid(
-        "{}:{}: {}; correct that line, or name a scenario: a TOML file like those in "
-        "examples/scenarios",
-        file, error.source().begin.line, what);
+    return invalid("{}:{}: {}; correct that line, or name a scenario: {}", file,
+                   error.source().begin.line, what, what_it_is);
   } catch (TomlRefusal& refusal) {
     return std::move(refusal.error);
   }
@@ -545,6 +544,11 @@ Result<Scenario> parse_scenario(std::string_view text, const std::string& file,
 
 Result<Scenario> read_scenario(const std::string& path, std::span<const std::string> settings) {
   const auto text = read_text_file(path, largest_file);
+  std::error_code error;
+  if (!text && std::filesystem::exists(path, error)) {  // a directory, or a file without end
+    return Error{text.error().code,
+                 fmt::format("scenario: {}; a scenario is {}", text.error().message, what_it_is)};
+  }
   if (!text) return Error{text.error().code, "scenario: " + text.error().message};
   return parse_scenario(*text, path, settings);
 }

@@ -447,7 +447,9 @@ TEST(scenario_file, a_missing_file_is_named) {
   EXPECT_EQ(s.error().code, ErrorCode::not_found);
   EXPECT_THAT(s.error().message, HasSubstr("/no/such.toml"));
   EXPECT_THAT(read_scenario("/").error().message,
-              HasSubstr("cannot read '/': Is a directory; name a file"));
+              HasSubstr("cannot read '/': Is a directory; name a file; a scenario is a TOML file"));
+  EXPECT_THAT(read_scenario("/dev/zero").error().message,
+              HasSubstr("use a smaller one; a scenario is a TOML file like those in examples"));
 }
 
 TEST(scenario_file, of_a_fabric_is_no_pipe_since_several_read_it) {
