@@ -50,6 +50,7 @@ enum class TimesliceFlag : std::uint32_t {
   missing_subtimeslices = 8,
   late = 1u << 16,      ///< a contribution came more than `late_after` after the first
   repeated = 1u << 17,  ///< built again after a failure: may have been delivered before
+  ended = 1u << 18,     ///< of a missing component: its source had ended before this timeslice
 };
 
 constexpr std::uint32_t bit(TimesliceFlag f) {

@@ -290,7 +290,9 @@ TimesliceView ComputeMachine::view(TimesliceIndex t, std::span<ComponentView> co
     components[i] = ComponentView{};
     components[i].num_microslices = component.microslices & microslice_count_mask;
     if (!component.present) {
-      components[i].flags = bit(TimesliceFlag::missing_components);
+      const bool has_ended = peers_[i].ended <= t;
+      components[i].flags =
+          bit(TimesliceFlag::missing_components) | (has_ended ? bit(TimesliceFlag::ended) : 0);
       continue;
     }
     if (component.microslices & static_cast<std::uint32_t>(ContributionFlag::missing_microslices)) {

@@ -207,7 +207,8 @@ class FileSink final : public Sink {
 
  private:
   /// Of a component: its file has no more pieces, if it has one of its own.
-  static constexpr std::uint32_t source_ended = bit(TimesliceFlag::missing_microslices);
+  static constexpr std::uint32_t source_ended =
+      bit(TimesliceFlag::missing_microslices) | bit(TimesliceFlag::ended);
 
   void report(const TimesliceView& timeslice, std::uint32_t channel, std::string_view what) {
     SharedFile& file = files_[channel < files_.size() ? channel : 0];

@@ -444,7 +444,7 @@ TEST_F(file_sink, percent_i_ends_a_file_with_its_source_and_not_with_a_lost_cont
   auto timeslices = build_timeslices("file:" + directory_ / "in?cut=100", {.inputs = 1});
   BuiltTimeslice without = {.index = 1, .num_core = 3};
   for (int i = 0; i < 2; ++i) without.add_component({});
-  without.components[0].flags = bit(TimesliceFlag::missing_microslices);
+  without.components[0].flags = bit(TimesliceFlag::missing_components) | bit(TimesliceFlag::ended);
   without.components[1].flags = bit(TimesliceFlag::missing_components);
   timeslices.at(0).data.push_back(timeslices[0].data[0]);
   timeslices[0].components.push_back(timeslices[0].components[0]);
