@@ -363,6 +363,8 @@ void InputMachine::open_pair(std::uint32_t compute) {
   // A pair is used once in a view: after a break only the next view knows where it stands.
   if (hello->view != view_.number || pairs_[compute].view() == view_.number) return;
   pairs_[compute].open(*std::exchange(hello, std::nullopt), views_);
+  // A pair that was not open could not tell it.
+  if (told_end_) owe(config_.roster.compute_node(compute).value(), owes_written);
   lacks_credit_[compute] = TimesliceIndex::max();
 }
 

@@ -97,13 +97,8 @@ void ViewLeader::leave_out_the_silent(Instant now) {
   left_out_at_ = now;
 }
 
-std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
-  leave_out_the_silent(now);
-  const bool first = current.number == 0;
-  // A leader is asked in every turn, and there may be thousands of nodes.
-  if (!look_ && !first) return std::nullopt;
-  look_ = waits_for_majority_ = false;
-  if (first && now < start_by_ && may_still_come()) return std::nullopt;
+/// A question without a number to all nodes that are up.
+Prepare ViewLeader::question_to_all(Instant now, const View& current) {
   Prepare next{.asked = now,
                .base = current.number,
                .inputs = IndexSet(roster_.inputs),
@@ -118,6 +113,23 @@ std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
         (!is_up(i) || reborn_.contains(i))) {
       next.forgotten.insert(member);
     }
+  }
+  return next;
+}
+
+std::optional<Prepare> ViewLeader::propose(Instant now, const View& current) {
+  leave_out_the_silent(now);
+  const bool first = current.number == 0;
+  // A leader is asked in every turn, and there may be thousands of nodes.
+  if (!look_ && !first) return std::nullopt;
+  look_ = waits_for_majority_ = false;
+  if (first && now < start_by_ && may_still_come()) return std::nullopt;
+  Prepare next = question_to_all(now, current);
+  const bool is_enough = !next.computes.empty() && (!majority_only_ || is_majority(next.inputs));
+  if (!is_enough && !silent_.empty()) {
+    // Without them there is no view, and whoever they answered in place of this one may be gone.
+    silent_.clear();
+    next = question_to_all(now, current);
   }
   if (next.inputs.empty() || next.computes.empty()) return std::nullopt;
   const bool changed = next.inputs != current.inputs || next.computes != current.computes;
@@ -246,7 +258,7 @@ std::optional<View> ViewLeader::decide(const View& current) {
     if (!is_member(NodeId(i), pending_->inputs, pending_->computes)) continue;
     if (!promises_[i]) return std::nullopt;
     next = std::max(next, promises_[i]->next);
-    const bool joins = roster_.is_input(NodeId(i)) && !current.inputs.contains(i);
+    const bool joins = !is_member(NodeId(i), current.inputs, current.computes);
     if (joins) joiners_next = std::max(joiners_next, promises_[i]->next);
   }
   if (finds_forgetful(current)) return std::nullopt;

@@ -68,6 +68,7 @@ class ViewLeader {
   }
   bool may_still_come() const;
   void leave_out_the_silent(Instant now);
+  Prepare question_to_all(Instant now, const View& current);
   void end_question();
   void find_done(const View& current, View& next) const;
   bool may_have_missed_a_view() const;

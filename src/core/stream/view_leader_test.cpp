@@ -75,8 +75,8 @@ View agree(ViewLeader& leader, const Roster& roster, Instant now, const View& cu
   return view;
 }
 
-// Pauses made all nodes late for the question of node 0. They answered that of node 1, and so did
-// node 0. It leads again, and for ever took the others for silent: the stream had no end.
+// A pause made a node late for the question of node 0. It answered that of node 1, and so did node
+// 0. It leads again, and for ever took the other one for silent.
 TEST(view_leader, asks_the_members_of_a_view_that_another_leader_formed_after_they_were_silent) {
   const Roster roster{2, 2};
   ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100));
@@ -84,15 +84,61 @@ TEST(view_leader, asks_the_members_of_a_view_that_another_leader_formed_after_th
   View view = agree(leader, roster, at(1), View{});
   ASSERT_GT(view.number, 0u);
   leader.disturb();
-  ASSERT_TRUE(leader.propose(at(2), view));
-  EXPECT_FALSE(leader.propose(at(500), view)) << "nobody is left to ask";
-  view.number += 1;
+  const auto first = leader.propose(at(2), view);
+  ASSERT_TRUE(first);
+  for (const std::uint32_t n : {0u, 1u, 3u}) {
+    leader.on_promise(NodeId(n), {.number = first->number});
+  }
+  const auto without = leader.propose(at(500), view);
+  ASSERT_TRUE(without && !without->computes.contains(0));
+  view.number = without->number + 1;
   leader.on_view(view);
   leader.stop();
   const auto asked = leader.propose(at(501), view);
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->inputs.count(), 2u);
   EXPECT_EQ(asked->computes.count(), 2u);
+}
+
+// All nodes had answered another leader, which died before its view came.
+TEST(view_leader, asks_the_silent_again_when_there_is_no_view_without_them) {
+  const Roster roster{3, 2};
+  for (const bool majority_only : {false, true}) {
+    ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100),
+                      majority_only);
+    for (const std::uint32_t n : {1u, 2u, 3u, 4u}) leader.node_up(NodeId(n), Incarnation(1));
+    const auto first = leader.propose(at(1), View{});
+    ASSERT_TRUE(first);
+    // Those of both compute nodes are missing, or those of both other input nodes.
+    for (const std::uint32_t n : {0u, majority_only ? 3u : 1u, majority_only ? 4u : 2u}) {
+      leader.on_promise(NodeId(n), {.number = first->number});
+    }
+    const auto again = leader.propose(at(500), View{});
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->inputs.count() + again->computes.count(), 5u);
+    EXPECT_FALSE(leader.waits_for_majority());
+  }
+}
+
+// An input node without a majority had formed a view with that compute node, and died.
+TEST(view_leader, flags_what_a_compute_node_built_in_a_view_of_its_own) {
+  const Roster roster{1, 2};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::max());
+  for (const std::uint32_t n : {1u, 2u}) leader.node_up(NodeId(n), Incarnation(1));
+  View current{.number = 5, .inputs = IndexSet(1, true), .computes = IndexSet(2)};
+  current.computes.insert(0);
+  const auto asked = leader.propose(at(1), current);
+  ASSERT_TRUE(asked);
+  leader.on_promise(NodeId(0), {.number = asked->number, .remembers = true, .takes_part = true});
+  leader.on_promise(NodeId(1), {.number = asked->number,
+                                .done = {{.compute = 0, .below = {}}},
+                                .remembers = true,
+                                .takes_part = true});
+  leader.on_promise(NodeId(2),
+                    {.number = asked->number, .next = TimesliceIndex(24), .remembers = true});
+  const auto view = leader.decide(current);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->repeated_below, TimesliceIndex(24));
 }
 
 TEST(view_leader, ends_the_stream_anew_when_another_view_replaces_the_one_that_ended_it) {
