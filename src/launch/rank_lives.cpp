@@ -15,9 +15,10 @@
 namespace weft {
 namespace {
 
-/// Signals that a process brings on itself.
+/// Signals that a process brings on itself: errors, limits, its own timers and closed pipes.
 bool is_own_fault(int signal) {
-  constexpr std::array own = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
+  constexpr std::array own = {SIGSEGV, SIGABRT, SIGBUS,  SIGFPE,  SIGILL,    SIGSYS, SIGTRAP,
+                              SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF};
   return std::find(own.begin(), own.end(), signal) != own.end();
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <string>
 
 namespace weft {
@@ -79,6 +80,15 @@ TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_sta
   EXPECT_EQ(dies(failed), Next::end_job);
   EXPECT_EQ(lives.why_not_anew(0), RankLives::alike);
   EXPECT_EQ(lives.why_not_anew(1), "");
+}
+
+TEST(rank_lives, a_program_beyond_a_limit_or_behind_its_own_timer_failed_by_itself) {
+  for (const int signal : {SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM}) {
+    EXPECT_TRUE(RankLives::End::of(signal).crashed) << signal;
+  }
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    EXPECT_FALSE(RankLives::End::of(signal).crashed) << signal;
+  }
 }
 
 TEST(rank_lives, where_all_start_anew_failures_of_different_ranks_count_together) {

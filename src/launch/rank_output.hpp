@@ -50,11 +50,20 @@ class RankOutput {
 
   /// The process exited with code 0, so its program has printed all. Whoever holds the output still
   /// may print the rest.
-  void on_success() { has_diverged_ |= has_ended_ && skipped_ < to_skip_; }
+  void on_success() {
+    printed_less_ = !has_diverged_ && has_ended_ && skipped_ < to_skip_;
+    has_diverged_ |= printed_less_;
+  }
 
   /// This life printed something else than an earlier one, or less, in the first `compared` bytes.
   bool has_diverged() const { return has_diverged_; }
   std::string why_diverged(std::uint32_t rank) const {
+    if (printed_less_) {
+      return fmt::format(
+          "rank {} was started anew and printed only {} of the {} bytes that its earlier life did; "
+          "a program that is started anew has to repeat itself",
+          rank, skipped_, to_skip_);
+    }
     return fmt::format(
         "rank {} was started anew and prints something else than its earlier life did, in its "
         "first {} bytes; a program that is started anew has to repeat itself: print no clocks, "
@@ -84,7 +93,7 @@ class RankOutput {
 
   std::uint64_t printed_ = 0, to_skip_ = 0, skipped_ = 0;
   std::uint32_t printed_sum_ = 0, skipped_sum_ = 0;
-  bool has_ended_ = false, has_diverged_ = false;
+  bool has_ended_ = false, has_diverged_ = false, printed_less_ = false;
   std::string line_;  // not finished
 };
 

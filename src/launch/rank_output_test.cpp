@@ -58,6 +58,8 @@ TEST(rank_output, a_life_that_ends_well_and_prints_less_than_an_earlier_one_has_
     EXPECT_FALSE(printed.output.has_diverged());
     printed.output.on_success();
     EXPECT_EQ(printed.output.has_diverged(), ends) << "a filter behind it may print the rest";
+    const bool says = printed.output.why_diverged(0).find("only 4 of the 8") != std::string::npos;
+    EXPECT_EQ(says, ends);
   }
 }
 
