@@ -9,13 +9,24 @@
 #include "base/log.hpp"
 #include "stream/node/stream_node.hpp"
 #include "stream/sinks/sink_files.hpp"
+#include "stream/uri.hpp"
+#include "wire/archive/byte_output.hpp"
 
 namespace weft::stream {
 
 namespace {
 
-/// Whether an earlier process with the same number left an archive with the name of that run.
+/// Whether an earlier process with the same number left a file with the name of that run.
 bool has_left_files(const StreamOptions& options, const std::string& run) {
+  for (const std::string& text : options.sinks) {
+    const auto uri = Uri::parse(text);
+    if (!uri || uri->scheme() != "file") continue;
+    for (const std::string& path : sink_paths(*uri, options.inputs, options.computes)) {
+      const auto exists = [](const std::string& name) { return ::access(name.c_str(), F_OK) == 0; };
+      if (exists(incomplete_name(path, run))) return true;
+      if (exists(wire::FileOutput::unfinished(path, run))) return true;
+    }
+  }
   for (std::uint32_t c = 0; c < options.computes; ++c) {
     SinkPlace place = sink_place(options, c, false);
     place.run.clear();
