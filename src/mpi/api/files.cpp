@@ -219,6 +219,7 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
     return call.result(no_file().fail(call, code, what));
   };
   if (is_inter(*parent)) return refuse(MPI_ERR_COMM, "it has two groups");
+  if (path == nullptr) return refuse(MPI_ERR_ARG, "the path is a null pointer");
   if (const std::string wrong = wrong_mode(mode); !wrong.empty()) {
     return refuse(MPI_ERR_AMODE, wrong);
   }
@@ -266,6 +267,7 @@ int MPI_File_close(MPI_File* handle) {
 
 int MPI_File_delete(const char* path, MPI_Info) {
   const Call call{"MPI_File_delete"};
+  if (path == nullptr) return no_file().fail(call, MPI_ERR_ARG, "the path is a null pointer");
   const auto failed = once([&] { return ::unlink(path) == 0 ? 0 : errno; });
   if (failed == 0) return MPI_SUCCESS;
   errno = static_cast<int>(failed);

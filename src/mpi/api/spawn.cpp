@@ -133,6 +133,9 @@ int spawn(const Call& call, int count, const char* const* commands, char** const
     if (count <= 0 || std::any_of(processes, processes + count, [](int n) { return n <= 0; })) {
       why = "a program without processes, or no program";
     }
+    if (why.empty() && std::count(commands, commands + count, nullptr) > 0) {
+      why = "a program's name is a null pointer";
+    }
     for (int i = 0; why.empty() && i < count; ++i) {
       programs.push_back(
           program_of(commands[i], arguments != nullptr ? arguments[i] : nullptr, processes[i]));

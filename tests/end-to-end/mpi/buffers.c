@@ -198,6 +198,8 @@ static void nulls(void) {
   REFUSES_NULL(MPI_Get_hw_resource_info(NULL));
   REFUSES_NULL(MPI_Type_get_value_index(MPI_INT, MPI_INT, NULL));
   REFUSES_NULL(MPI_Request_get_status_all(1, &request, NULL, &status));
+  REFUSES_NULL(MPI_Request_get_status_all(1, NULL, &n, &status));
+  REFUSES_NULL(MPI_File_delete(NULL, MPI_INFO_NULL));
   REFUSES_NULL(MPI_Request_get_status_some(1, &request, &n, NULL, &status));
   REFUSES_NULL(MPI_Request_get_status_any(1, &request, NULL, &n, &status));
   REFUSES_NULL(MPI_Status_get_tag(&status, NULL));

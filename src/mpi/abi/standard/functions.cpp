@@ -116,18 +116,21 @@ int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag
                                MPI_Status* statuses) {
   const Call call{"MPI_Request_get_status_all"};
   if (const int error = call.check_results(flag)) return error;
+  if (const int error = count > 0 ? call.check_results(requests) : MPI_SUCCESS) return error;
   return weft::mpi::look_at_all(call, count, requests, flag, statuses);
 }
 int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* done, int* indices,
                                 MPI_Status* statuses) {
   const Call call{"MPI_Request_get_status_some"};
   if (const int error = call.check_results(done, indices)) return error;
+  if (const int error = count > 0 ? call.check_results(requests) : MPI_SUCCESS) return error;
   return weft::mpi::look_at_some(call, count, requests, false, done, indices, statuses);
 }
 int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                                MPI_Status* status) {
   const Call call{"MPI_Request_get_status_any"};
   if (const int error = call.check_results(index, flag)) return error;
+  if (const int error = count > 0 ? call.check_results(requests) : MPI_SUCCESS) return error;
   *index = MPI_UNDEFINED;
   const int error = weft::mpi::look_at_some(call, count, requests, true, flag, index, status);
   if (*flag != MPI_UNDEFINED) return error;
