@@ -92,10 +92,11 @@ Result<void> NetworkOutput::end() {
   if (!finished) return of_option("--trace", finished.error());
   if (cut_at) {
     print_error(fmt::format(
-        "--trace: {}: after {} events are left out, from {} on; give more by --trace-events", path,
-        events, to_text(Duration((*cut_at - PicoInstant()).to_nanoseconds()))));
+        "--trace: '{}' has {} events, and lacks those from {} on; raise --trace-events, a tenth of "
+        "which is kept for timeslices",
+        path, events, to_text(Duration((*cut_at - PicoInstant()).to_nanoseconds()))));
   }
-  if (!quiet_) fmt::print("events: {} of the simulation in {}\n", events, path);
+  if (!quiet_) fmt::print("{}: {} events of the simulation\n", path, events);
   return {};
 }
 

@@ -203,7 +203,7 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       "damaged or of another experiment");
   qos->footer(
       "Without --iterations and --placements the scenario's own numbers run: 500 iterations of 8\n"
-      "placements of qos-small.toml take more than 80 minutes of processor time. --out continues\n"
+      "placements of qos-small.toml take more than an hour of processor time. --out continues\n"
       "an experiment with more of them.\n\n"
       "Examples:\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"

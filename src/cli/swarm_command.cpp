@@ -192,7 +192,8 @@ void add_swarm_command(CLI::App& simulate, Outcome& outcome) {
       "Examples:\n"
       "  weft simulate swarm --seeds 1..1000 --jobs 2 --json\n"
       "  weft simulate swarm --seeds 4711..4711 --verbose\n"
-      "  mpirun -n 4 weft simulate swarm --seeds 1..1000 --scenario dragonfly.toml");
+      "  mpirun -n 4 weft simulate swarm --seeds 1..1000 "
+      "--scenario examples/scenarios/dragonfly-4096.toml");
   swarm->callback([state, &outcome] { run_swarm_command(*state, outcome); });
 }
 

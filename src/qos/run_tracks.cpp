@@ -129,7 +129,9 @@ class TrackThreads {
       state = window->error();
     }
     if (state && !may_continue_()) {
-      state = Error{ErrorCode::cancelled, "the experiment was ended before it was done"};
+      state = Error{
+          ErrorCode::cancelled,
+          "the experiment was ended before it was done; --out DIR keeps what is, and goes on"};
     }
     lock.lock();
     r.completes = false;

@@ -222,9 +222,9 @@ Result<Recording> Recording::open(const std::string& path, std::uint32_t rank) {
   RecordingHead head;
   if (!recording.in_) {
     return make_error(ErrorCode::not_found,
-                      "{}: rank {} left no recording: is the program linked with the MPI whose "
-                      "mpirun starts it, and does it call MPI_Init? Programs of weft are started "
-                      "by `weft run` or mpirun, on hosts that share the directory",
+                      "{}: rank {} left no recording: it called neither MPI_Init nor run_program, "
+                      "or its host does not share the directory; mpirun has to be that of the "
+                      "program's MPI (mpirun.mpich, mpirun.openmpi)",
                       path, rank);
   }
   recording.in_.read(reinterpret_cast<char*>(&head), sizeof head);
