@@ -17,6 +17,17 @@ struct Printed {
   }
 };
 
+/// The second life of a rank whose first one printed two lines has printed one.
+Printed second_life() {
+  Printed printed;
+  printed.output.begin_life(true);
+  printed.take("one\ntwo\n");
+  printed.end(true);
+  printed.output.begin_life(true);
+  printed.take("one\n");
+  return printed;
+}
+
 TEST(rank_output, prints_each_line_of_several_lives_once) {
   Printed printed;
   printed.output.begin_life(true);
@@ -34,12 +45,7 @@ TEST(rank_output, prints_each_line_of_several_lives_once) {
 }
 
 TEST(rank_output, another_text_than_that_of_an_earlier_life_is_a_divergence) {
-  Printed printed;
-  printed.output.begin_life(true);
-  printed.take("one\ntwo\n");
-  printed.end(true);
-  printed.output.begin_life(true);
-  printed.take("one\n");
+  Printed printed = second_life();
   EXPECT_FALSE(printed.output.has_diverged());
   printed.take("too\nthree\n");
   EXPECT_TRUE(printed.output.has_diverged());
@@ -48,12 +54,7 @@ TEST(rank_output, another_text_than_that_of_an_earlier_life_is_a_divergence) {
 
 TEST(rank_output, a_life_that_ends_well_and_prints_less_than_an_earlier_one_has_diverged) {
   for (const bool ends : {true, false}) {
-    Printed printed;
-    printed.output.begin_life(true);
-    printed.take("one\ntwo\n");
-    printed.end(true);
-    printed.output.begin_life(true);
-    printed.take("one\n");
+    Printed printed = second_life();
     if (ends) printed.take("");
     EXPECT_FALSE(printed.output.has_diverged());
     printed.output.on_success();

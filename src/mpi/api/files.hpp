@@ -43,8 +43,8 @@ struct FileObject {
   FileView view;
   std::int64_t position = 0;  ///< this process's, in elements of the view
   bool is_atomic = false;
-  bool is_gone =
-      false;  ///< deleted after an earlier life opened it: only its writes can be repeated
+  /// Deleted after an earlier life opened it: only its writes can be repeated.
+  bool is_gone = false;
   MPI_Info info = MPI_INFO_NULL;          ///< this file's own
   FileHints hints;                        ///< of it, as all processes agreed on them
   std::optional<Status> begun;            ///< of a split collective access
