@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,6 +11,7 @@
 
 #include "qos/calibration.hpp"
 #include "qos/run_tracks.hpp"
+#include "qos/threads.hpp"
 #include "qos/track.hpp"
 #include "sim/topology/builders.hpp"
 
@@ -60,15 +60,6 @@ Result<void> check(const ExperimentOptions& o, const std::vector<jobs::WorkloadJ
     return refuse("period, iterations, placements and variants must be above 0");
   }
   return {};
-}
-
-/// Calls `work(i)` for all i below `count`, as many at once as there are threads.
-void run_at_once(std::size_t count, unsigned threads,
-                 const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  work_in_threads(std::min<std::size_t>(threads, count), [&] {
-    for (std::size_t i = next++; i < count; i = next++) work(i);
-  });
 }
 
 /// Runs tracks from their beginning, or from the end of the windows that the directory keeps.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "qos/threads.hpp"
+
 namespace weft::qos {
 namespace {
 
@@ -19,12 +21,12 @@ PicoDuration length_of(Duration period, double share) {
 
 std::span<const JobWindow> JobsTwin::predict(const Configuration& levels, std::uint32_t draw,
                                              double share) {
-  std::vector<PlacedJob> jobs;
-  for (const Presence& p : present_) jobs.push_back(placed(p, draw));
   const PicoDuration length = length_of(options_.period, share);
   windows_.clear();
   waited_.clear();
-  if (!simulate(jobs, &levels, length)) return {};
+  auto seen = simulate({.levels = levels, .draw = draw}, length);
+  if (!take(seen)) return {};
+  work_ = *std::move(seen);
   for (const JobWork& job : work_) {
     auto& shares = waited_.emplace_back();
     for (const PicoDuration w : job.waited) {
@@ -38,10 +40,27 @@ std::span<const JobWindow> JobsTwin::predict(const Configuration& levels, std::u
   return windows_;
 }
 
-std::optional<double> JobsTwin::predict_alone(std::size_t job, std::uint32_t draw, double share) {
+/// Other placements search on the other cores.
+std::vector<std::vector<double>> JobsTwin::predict_all(std::span<const Question> questions,
+                                                       double share) {
   const PicoDuration length = length_of(options_.period, share);
-  if (!simulate({placed(present_[job], draw)}, nullptr, length)) return std::nullopt;
-  return *std::ranges::min_element(work_.front().progress);
+  std::vector<std::optional<Result<WindowWork>>> seen(questions.size());
+  run_at_once(questions.size(), std::max(options_.threads / options_.placements, 1U),
+              [&](std::size_t i) { seen[i] = simulate(questions[i], length); });
+  std::vector<std::vector<double>> all;
+  for (const auto& window : seen) {
+    if (!take(*window)) return {};
+    auto& work = all.emplace_back();
+    for (const JobWork& job : **window) work.push_back(job.progress_of_slowest());
+  }
+  return all;
+}
+
+std::optional<double> JobsTwin::predict_alone(std::size_t job, std::uint32_t draw, double share) {
+  const auto seen = run_window(options_.scenario, {placed(present_[job], draw)}, nullptr,
+                               options_.algorithm_1.levels, length_of(options_.period, share));
+  if (!take(seen)) return std::nullopt;
+  return seen->front().progress_of_slowest();
 }
 
 PlacedJob JobsTwin::placed(const Presence& job, std::uint32_t draw) const {
@@ -50,12 +69,15 @@ PlacedJob JobsTwin::placed(const Presence& job, std::uint32_t draw) const {
   return placed;
 }
 
-bool JobsTwin::simulate(const std::vector<PlacedJob>& jobs, const Configuration* levels,
-                        PicoDuration length) {
-  auto seen = run_window(options_.scenario, jobs, levels, options_.algorithm_1.levels, length);
-  if (seen) work_ = *std::move(seen);
-  if (!seen) state_ = std::move(seen).error();
-  return state_.ok();
+Result<WindowWork> JobsTwin::simulate(const Question& question, PicoDuration length) const {
+  std::vector<PlacedJob> jobs;
+  for (const Presence& p : present_) jobs.push_back(placed(p, question.draw));
+  return run_window(options_.scenario, jobs, &question.levels, options_.algorithm_1.levels, length);
+}
+
+bool JobsTwin::take(const Result<WindowWork>& seen) {
+  if (!seen) state_ = seen.error();
+  return seen.ok();
 }
 
 }  // namespace weft::qos

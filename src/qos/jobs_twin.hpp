@@ -20,14 +20,16 @@ class JobsTwin final : public Twin {
   void set_jobs(std::vector<Presence> present) { present_ = std::move(present); }
   std::span<const JobWindow> predict(const Configuration& levels, std::uint32_t draw,
                                      double share) override;
+  std::vector<std::vector<double>> predict_all(std::span<const Question> questions,
+                                               double share) override;
   std::optional<double> predict_alone(std::size_t job, std::uint32_t draw, double share) override;
   /// The first error of a simulation.
   const Result<void>& state() const { return state_; }
 
  private:
   PlacedJob placed(const Presence& job, std::uint32_t draw) const;
-  bool simulate(const std::vector<PlacedJob>& jobs, const Configuration* levels,
-                PicoDuration length);
+  Result<WindowWork> simulate(const Question& question, PicoDuration length) const;
+  bool take(const Result<WindowWork>& seen);
 
   const ExperimentOptions& options_;
   std::vector<Presence> present_;

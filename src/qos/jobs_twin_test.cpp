@@ -85,10 +85,27 @@ TEST_F(jobs_twin, predicts_that_a_job_alone_does_no_less_than_beside_another) {
   EXPECT_GE(*alone, together);
 }
 
+TEST_F(jobs_twin, predicts_many_windows_at_once_the_same_with_any_number_of_threads) {
+  std::vector<Twin::Question> questions;
+  std::vector<std::vector<double>> one_by_one;
+  for (std::uint32_t draw = 0; draw < 5; ++draw) {
+    questions.push_back({.levels = levels_, .draw = draw});
+    auto& work = one_by_one.emplace_back();
+    for (const JobWindow& job : twin_.predict(levels_, draw, 1)) {
+      work.push_back(job.progress_of_slowest());
+    }
+  }
+  options_.placements = 1;
+  for (options_.threads = 1; options_.threads <= 3; ++options_.threads) {
+    EXPECT_EQ(twin_.predict_all(questions, 1), one_by_one) << options_.threads;
+  }
+}
+
 TEST_F(jobs_twin, keeps_the_error_of_a_simulation_that_failed) {
   options_.scenario.topology = "star:0";
   EXPECT_TRUE(predict(0).empty());
   EXPECT_FALSE(twin_.state().ok());
+  EXPECT_TRUE(twin_.predict_all(std::vector<Twin::Question>{{.levels = levels_}}, 1).empty());
   EXPECT_FALSE(twin_.predict_alone(0, 0, 1).has_value());
 }
 

@@ -7,10 +7,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "qos/threads.hpp"
 
 namespace weft::qos {
 namespace {
@@ -166,17 +166,6 @@ class TrackThreads {
 };
 
 }  // namespace
-
-void work_in_threads(std::size_t threads, const std::function<void()>& work) {
-  const auto work_to_end = [&]() noexcept { work(); };
-  std::vector<std::jthread> others;
-  try {
-    while (others.size() + 1 < threads) others.emplace_back(work_to_end);
-  } catch (const std::system_error&) {
-    // The result is the same with fewer.
-  }
-  work_to_end();
-}
 
 Result<void> run_tracks(std::span<Track* const> tracks, unsigned threads,
                         const std::function<bool()>& may_continue) {

@@ -15,10 +15,6 @@
 
 namespace weft::qos {
 
-/// Calls `work` here and in as many other threads as the system starts, `threads` at most in all;
-/// returns when all calls have. An exception in one ends the process: others may wait for that one.
-void work_in_threads(std::size_t threads, const std::function<void()>& work);
-
 /// Completes all windows of tracks that have begun. Calls `may_continue` after each one, from
 /// several threads, and stops when it returns false. Tracks at the front come first; a window that
 /// a controller waits for comes before all that nobody waits for. The first error that is no

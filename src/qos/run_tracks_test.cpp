@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "qos/threads.hpp"
 #include "qos/two_jobs_for_test.hpp"
 #include "sim/scenario/scenario_file.hpp"
 

@@ -33,6 +33,9 @@ struct JobWork {
 
   /// Returns the work of the slowest process.
   std::uint64_t work() const { return JobWindow{.iterations = iterations}.work(); }
+  double progress_of_slowest() const {
+    return JobWindow{.progress = progress}.progress_of_slowest();
+  }
 };
 using WindowWork = std::vector<JobWork>;
 

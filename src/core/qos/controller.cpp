@@ -11,6 +11,11 @@ std::uint64_t JobWindow::work() const {
   return iterations.empty() ? 0 : *std::min_element(iterations.begin(), iterations.end());
 }
 
+double JobWindow::progress_of_slowest() const {
+  if (progress.empty()) return static_cast<double>(work());
+  return *std::min_element(progress.begin(), progress.end());
+}
+
 double improvement(std::span<const std::uint64_t> work, std::span<const std::uint64_t> on_default) {
   WEFT_CHECK(work.size() == on_default.size());
   double sum = 0;

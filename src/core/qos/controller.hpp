@@ -40,6 +40,9 @@ struct JobWindow {
 
   /// The work of the job: its slowest process's (paper 5, 5.2). Zero for a job without processes.
   std::uint64_t work() const;
+  /// The same with the share of the next iteration, where it is measured: whole iterations hide a
+  /// change by less than one of them.
+  double progress_of_slowest() const;
 };
 
 /// One thread. Two controllers with the same seed that observe the same decide the same.
