@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -119,14 +120,17 @@ std::vector<Rungs> LevelMoves::around(const Rungs& from, std::span<const double>
   for (const std::size_t j : order_) {
     const Job& job = jobs_[j];
     if (gains[j] <= needs_repair) moves.push_back(repaired(from, job));
-    moves.push_back(group(from, job, -1, busy, 1));
-    moves.push_back(group(from, job, -1, rather_busy, 1));
-    moves.push_back(group(from, job, spare, 1e9, -1));
-    moves.push_back(group(from, job, -1, 1e9, 1));
-    moves.push_back(group(from, job, -1, 1e9, -1));
+    std::ranges::move(groups_of(from, job), std::back_inserter(moves));
   }
   for (const std::size_t j : order_) add_ends(from, jobs_[j], moves);
   return moves;
+}
+
+/// Its busiest processes up, those with time to spare down, all up and all down.
+std::vector<Rungs> LevelMoves::groups_of(const Rungs& from, const Job& job) const {
+  return {group(from, job, -1, busy, 1), group(from, job, -1, rather_busy, 1),
+          group(from, job, spare, 1e9, -1), group(from, job, -1, 1e9, 1),
+          group(from, job, -1, 1e9, -1)};
 }
 
 /// A job that lost: without its demotions, and its busiest processes raised.
@@ -165,40 +169,37 @@ void LevelMoves::add_ends(const Rungs& from, const Job& job, std::vector<Rungs>&
   }
 }
 
-std::vector<Rungs> LevelMoves::raises(const Rungs& from, std::size_t j) const {
-  const Job& job = jobs_[j];
-  std::vector<Rungs> moves = {group(from, job, -1, busy, 2), group(from, job, -1, busy, 1),
-                              group(from, job, -1, rather_busy, 2), group(from, job, -1, 1e9, 1)};
-  std::vector<std::size_t> busiest_first(job.processes);
-  std::iota(busiest_first.begin(), busiest_first.end(), job.first);
-  std::stable_sort(busiest_first.begin(), busiest_first.end(),
-                   [&](std::size_t a, std::size_t b) { return slack_[a] < slack_[b]; });
-  for (const std::size_t p : busiest_first) {
-    moves.push_back(from);
-    moves.back()[p] = top_rung;
+std::vector<LevelMoves::Choice> LevelMoves::groups(const Rungs& from) const {
+  std::vector<Choice> choices;
+  const std::vector<Rungs> starts = from == middle() ? this->starts() : std::vector<Rungs>();
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    const Job& job = jobs_[j];
+    choices.push_back({.job = j, .first = job.first, .options = {}});
+    auto& options = choices.back().options;
+    const auto offer = [&](const Rungs& rungs) {
+      const auto own = std::span(rungs).subspan(job.first, job.processes);
+      Rungs option(own.begin(), own.end());
+      if (std::ranges::find(options, option) == options.end()) options.push_back(std::move(option));
+    };
+    offer(from);
+    for (const Rungs& start : starts) offer(start);
+    if (!starts.empty()) continue;
+    for (const Rungs& moved : groups_of(from, job)) offer(moved);
   }
-  return moves;
+  return choices;
 }
 
-std::vector<Rungs> LevelMoves::demotions(const Rungs& from, std::size_t j) const {
-  return {group(from, jobs_[j], spare, 1e9, -1), group(from, jobs_[j], -1, 1e9, -1)};
-}
-
-std::vector<Rungs> LevelMoves::steps(const Rungs& from, std::size_t j) const {
-  const Job& job = jobs_[j];
-  std::vector<Rungs> moves;
-  for (std::size_t p = job.first; p < job.first + job.processes; ++p) {
-    if (from[p] < top_rung) ++moves.emplace_back(from)[p];
-    if (from[p] > 0) --moves.emplace_back(from)[p];
+std::vector<LevelMoves::Choice> LevelMoves::processes_alone() const {
+  std::vector<Choice> choices;
+  for (std::size_t j = 0; j < jobs_.size(); ++j) {
+    for (std::size_t p = 0; p < jobs_[j].processes; ++p) {
+      choices.push_back({.job = j, .first = jobs_[j].first + p, .options = {}});
+      for (std::uint8_t rung = 0; rung <= top_rung; ++rung) {
+        choices.back().options.push_back({rung});
+      }
+    }
   }
-  return moves;
-}
-
-Rungs LevelMoves::with_job(Rungs from, std::size_t j, const Rungs& other) const {
-  const Job& job = jobs_[j];
-  std::copy_n(other.begin() + static_cast<std::ptrdiff_t>(job.first), job.processes,
-              from.begin() + static_cast<std::ptrdiff_t>(job.first));
-  return from;
+  return choices;
 }
 
 }  // namespace weft::qos

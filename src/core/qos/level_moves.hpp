@@ -5,6 +5,8 @@
 // time to spare costs their job nothing and gives room to all.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,6 +32,18 @@ double mean_utility(std::span<const double> gains);
 /// One thread.
 class LevelMoves {
  public:
+  /// Rungs of which one is taken, for the processes of a job from `first` on.
+  struct Choice {
+    std::size_t job = 0;
+    std::size_t first = 0;
+    std::vector<Rungs> options;
+
+    /// Takes an option for `rungs`.
+    void take(std::size_t option, Rungs& rungs) const {
+      std::ranges::copy(options[option], rungs.begin() + static_cast<std::ptrdiff_t>(first));
+    }
+  };
+
   explicit LevelMoves(std::span<const JobFacts> jobs);
 
   /// Adds a window in which all processes were on the default level.
@@ -48,14 +62,11 @@ class LevelMoves {
   /// Changes of `from`, the jobs with the shortest messages first: of groups, then of single
   /// processes. `gains`: what the jobs gained with `from`; those that lost much come with a repair.
   std::vector<Rungs> around(const Rungs& from, std::span<const double> gains) const;
-  /// Changes of `from` that help a job: its busy processes go up, in groups and one by one.
-  std::vector<Rungs> raises(const Rungs& from, std::size_t job) const;
-  /// Changes of `from` that leave more to other jobs: a job's idle processes go down, or all do.
-  std::vector<Rungs> demotions(const Rungs& from, std::size_t job) const;
-  /// Changes of `from` by one process of a job, a rung up or down.
-  std::vector<Rungs> steps(const Rungs& from, std::size_t job) const;
-  /// Returns `from` with a job's rungs in `other`.
-  Rungs with_job(Rungs from, std::size_t job, const Rungs& other) const;
+  /// For each job, after its rungs of `from`: what it has in any of the starts, if `from` is the
+  /// default; else a rung up or down for groups of its processes.
+  std::vector<Choice> groups(const Rungs& from) const;
+  /// For each process all rungs, the lowest first.
+  std::vector<Choice> processes_alone() const;
 
  private:
   struct Job {
@@ -64,6 +75,7 @@ class LevelMoves {
     bool small_messages = false;
   };
 
+  std::vector<Rungs> groups_of(const Rungs& from, const Job& job) const;
   Rungs repaired(const Rungs& from, const Job& job) const;
   Rungs group(const Rungs& from, const Job& job, double least, double most, int step) const;
   void add_ends(const Rungs& from, const Job& job, std::vector<Rungs>& moves) const;

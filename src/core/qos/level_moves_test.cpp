@@ -49,33 +49,36 @@ TEST(level_moves, repair_a_job_that_lost_by_undoing_its_demotions) {
   EXPECT_NE(std::find(around.begin(), around.end(), repaired), around.end());
 }
 
-TEST(level_moves, raise_the_busy_processes_of_a_job_in_groups_then_each_one_the_busiest_first) {
-  const auto raises = moves_of_two_jobs().raises(Rungs(8, 1), 0);
-  ASSERT_EQ(raises.size(), 4U + 4U);
-  EXPECT_EQ(raises[0], (Rungs{1, 3, 1, 1, 1, 1, 1, 1}));
-  EXPECT_EQ(raises[1], (Rungs{1, 2, 1, 1, 1, 1, 1, 1}));
-  EXPECT_EQ(raises[3], (Rungs{2, 2, 2, 2, 1, 1, 1, 1}));
-  EXPECT_EQ(raises[5], (Rungs{1, 1, 1, 3, 1, 1, 1, 1}));
+TEST(level_moves, offer_each_job_what_it_has_in_the_starts) {
+  const auto groups = moves_of_two_jobs().groups(Rungs(8, 1));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].options,
+            (std::vector<Rungs>{{1, 1, 1, 1}, {1, 1, 0, 1}, {1, 2, 0, 1}, {1, 3, 1, 1}}));
+  EXPECT_EQ(
+      groups[1].options,
+      (std::vector<Rungs>{{1, 1, 1, 1}, {3, 1, 1, 1}, {3, 0, 1, 1}, {2, 0, 1, 1}, {1, 0, 1, 1}}));
+  Rungs rungs = {0, 1, 2, 3, 0, 1, 2, 3};
+  groups[1].take(2, rungs);
+  EXPECT_EQ(rungs, (Rungs{0, 1, 2, 3, 3, 0, 1, 1}));
 }
 
-TEST(level_moves, demote_the_processes_of_a_job_that_have_time_to_spare_or_all) {
-  const auto demotions = moves_of_two_jobs().demotions(Rungs(8, 1), 0);
-  EXPECT_EQ(demotions, (std::vector<Rungs>{{0, 1, 0, 1, 1, 1, 1, 1}, {0, 0, 0, 0, 1, 1, 1, 1}}));
+TEST(level_moves, offer_each_job_a_rung_up_or_down_from_other_levels_than_the_default) {
+  const auto groups = moves_of_two_jobs().groups({1, 2, 0, 1, 1, 1, 1, 1});
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].options.front(), (Rungs{1, 2, 0, 1}));
+  EXPECT_NE(std::ranges::find(groups[0].options, Rungs{1, 3, 0, 1}), groups[0].options.end());
+  EXPECT_NE(std::ranges::find(groups[0].options, Rungs{2, 3, 1, 2}), groups[0].options.end());
+  EXPECT_NE(std::ranges::find(groups[0].options, Rungs{0, 1, 0, 0}), groups[0].options.end());
 }
 
-TEST(level_moves, move_each_process_of_a_job_a_rung_up_and_down) {
-  const auto steps = moves_of_two_jobs().steps({0, 3, 1, 1, 1, 1, 1, 1}, 0);
-  EXPECT_EQ(steps, (std::vector<Rungs>{{1, 3, 1, 1, 1, 1, 1, 1},
-                                       {0, 2, 1, 1, 1, 1, 1, 1},
-                                       {0, 3, 2, 1, 1, 1, 1, 1},
-                                       {0, 3, 0, 1, 1, 1, 1, 1},
-                                       {0, 3, 1, 2, 1, 1, 1, 1},
-                                       {0, 3, 1, 0, 1, 1, 1, 1}}));
-}
-
-TEST(level_moves, take_a_job_from_other_rungs) {
-  const Rungs other = {0, 1, 2, 3, 3, 2, 1, 0};
-  EXPECT_EQ(moves_of_two_jobs().with_job(Rungs(8, 1), 1, other), (Rungs{1, 1, 1, 1, 3, 2, 1, 0}));
+TEST(level_moves, offer_each_process_all_rungs) {
+  const auto choices = moves_of_two_jobs().processes_alone();
+  ASSERT_EQ(choices.size(), 8U);
+  EXPECT_EQ(choices[3].job, 0U);
+  EXPECT_EQ(choices[4].job, 1U);
+  Rungs rungs(8, middle_rung);
+  choices[5].take(3, rungs);
+  EXPECT_EQ(rungs, (Rungs{1, 1, 1, 1, 1, 3, 1, 1}));
 }
 
 TEST(level_moves, weigh_losses_more_than_gains) {

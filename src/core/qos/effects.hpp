@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Effects: what each of many options does to each job, learnt from trials that take many at once.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace weft::qos {
+
+/// A trial takes one option of each choice. What it does to a job is taken as the sum of what its
+/// options do, and the rest as noise. So each trial tells something about many options.
+class Effects {
+ public:
+  /// Options of which a trial takes one. They change one job.
+  struct Choice {
+    std::size_t job = 0;
+    std::size_t options = 0;
+  };
+  using Taken = std::vector<std::size_t>;  ///< by choice: the option
+  using Gains = std::vector<double>;       ///< by job
+  using Value = std::function<double(std::span<const double> gains)>;
+
+  /// `doubt`: so many trials without any effect on other jobs than their own count beside those
+  /// that took an option, since noise would choose otherwise; for its own job it is one.
+  Effects(std::vector<Choice> choices, std::size_t jobs, double doubt);
+
+  /// Adds a trial.
+  void add(const Taken& taken, Gains gains);
+  /// Computes the effects from all trials.
+  void fit();
+  /// What an option does to a job. Only differences between the options of a choice tell something.
+  double of(std::size_t choice, std::size_t option, std::size_t job) const {
+    return effects_[job][first_[choice] + option];
+  }
+  /// The options that are together worth the most, where those of `from` gained `gains`. Of each
+  /// job one choice differs from `from` at most, by at most `farthest` options, and after
+  /// `most_changes` the search for them ends, the most valuable first.
+  Taken better(const Taken& from, const Gains& gains, std::size_t farthest,
+               std::size_t most_changes, const Value& value) const;
+
+ private:
+  class Ascent;
+  double explain(std::size_t choice, std::size_t job, std::vector<double>& rest);
+
+  double doubt_;
+  std::vector<Choice> choices_;
+  std::vector<std::size_t> first_;            // by choice: its first option in a row of all
+  std::vector<Taken> taken_;                  // by trial
+  std::vector<Gains> gains_;                  // by trial
+  std::vector<double> trials_;                // by option: those that took it
+  std::vector<std::vector<double>> effects_;  // by job, then option
+};
+
+}  // namespace weft::qos
