@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/standard_streams.hpp"
 #include "base/system_error.hpp"
 #include "cli/commands.hpp"
 #include "cli/describe.hpp"
@@ -134,15 +135,6 @@ void add_help_command(CLI::App& app, Outcome& outcome) {
   });
 }
 
-/// Occupies the numbers of closed standard streams, so that no file that weft opens gets such a
-/// number and receives the stream's output. Reads and writes of these streams still fail.
-void occupy_closed_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(stream, F_GETFD) >= 0) continue;
-    ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number
-  }
-}
-
 int run(int argc, char** argv) {
   CLI::App app(
       "weft carries messages and data streams between the processes of a cluster.\n"
@@ -206,7 +198,7 @@ int run(int argc, char** argv) {
 }  // namespace weft::cli
 
 int main(int argc, char** argv) {
-  weft::cli::occupy_closed_streams();
+  weft::occupy_closed_streams();
   // Beyond a limit of file sizes a write fails. Programs that weft starts have the default action.
   std::signal(SIGXFSZ, [](int) {});
   std::set_terminate(weft::end_by_exception);

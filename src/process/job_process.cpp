@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
+#include "base/standard_streams.hpp"
 #include "base/units.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "fabric/loopback/loopback.hpp"
@@ -152,6 +153,7 @@ void log_as(NodeId self) {
 }  // namespace
 
 Result<JobInvitation> JobInvitation::take() {
+  occupy_closed_streams();
   JobInvitation invitation;
   const char* fabric = std::getenv(fabric_variable);
   if (const char* descriptor = std::getenv(proxy::variable)) {
