@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -59,23 +60,37 @@ std::string shared_path_of(const std::string& path, Generation generation) {
                      generation.value());
 }
 
+/// Differs between files, also between two that had the same name one after the other. At least 0.
+std::int64_t identity_of(int descriptor) {
+  struct statx about {};
+  // The number of a deleted file is given again; not all file systems know when one was made.
+  (void)::statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &about);
+  const std::uint64_t made =
+      static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 + about.stx_btime.tv_nsec;
+  return static_cast<std::int64_t>((about.stx_ino ^ std::rotl(made, 32)) >> 1);
+}
+
 int open_own(FileObject& file, bool is_first) {
   const auto open = [&](int flags) {
     file.descriptor = ::open(file.path.c_str(), flags, 0666);
-    return file.descriptor < 0 ? class_of(errno) : MPI_SUCCESS;
+    return file.descriptor >= 0;
   };
   const int flags = system_flags(file.mode, is_first);
-  const auto error = static_cast<int>(once([&] {
+  const std::int64_t opened = once([&]() -> std::int64_t {
     if (is_first) ::unlink(file.shared.path().c_str());  // of a job that did not close it
-    return open(flags);
-  }));
-  if (error != MPI_SUCCESS || file.descriptor >= 0) return error;
+    return open(flags) ? identity_of(file.descriptor) : -class_of(errno);
+  });
+  if (opened < 0) return static_cast<int>(-opened);
+  if (file.descriptor >= 0) return MPI_SUCCESS;
   // An earlier life has opened it.
-  if (open(flags & ~(O_CREAT | O_EXCL)) == MPI_SUCCESS) return error;
+  if (open(flags & ~(O_CREAT | O_EXCL)) && identity_of(file.descriptor) == opened) {
+    return MPI_SUCCESS;
+  }
+  if (file.descriptor >= 0) ::close(file.descriptor);  // another file, with this name
   // The file is gone: no process can read what this one writes now, and it cannot read again.
   file.is_gone = access_of(file.mode) != MPI_MODE_WRONLY;
   file.descriptor = ::memfd_create("deleted", MFD_CLOEXEC);
-  return error;
+  return MPI_SUCCESS;
 }
 
 /// The first process creates the file; then the others open it. The largest error of all.

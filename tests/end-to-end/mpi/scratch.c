@@ -2,6 +2,7 @@
 // Each rank writes a line to a file, and reads its neighbour's, before the file is deleted. Then
 // the first life of rank 1 dies. Rank 0 prints the sum of what all have read.
 //   scratch DIRECTORY WHEN     WHEN: "close", "delete", "open": while it is open
+//                                    "anew": another file gets its name
 //                                    "unread", "written": nobody reads, or could; each sums ranks
 #include <fcntl.h>
 #include <mpi.h>
@@ -34,6 +35,12 @@ int main(int argc, char** argv) {
   if (is_read && !while_open) MPI_File_read_at(file, place, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
   if (!while_open) MPI_File_close(&file);
   if (rank == 0 && !at_close) MPI_File_delete(path, MPI_INFO_NULL);
+  if (rank == 0 && strcmp(argv[2], "anew") == 0) {
+    const int other[8] = {99, 99, 99, 99, 99, 99, 99, 99};
+    FILE* anew = fopen(path, "w");
+    fwrite(other, sizeof *other, 8, anew);
+    fclose(anew);
+  }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 1 && open(marker, O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) raise(SIGKILL);
   if (while_open) MPI_File_write_at(file, own * 4, &own, 1, MPI_INT, MPI_STATUS_IGNORE);
