@@ -82,6 +82,7 @@ class Agent {
       }
       pipe_.flush();
     }
+    read_rest();
     return processes_ && processes_->running() > 0 ? 1 : 0;
   }
 
@@ -100,13 +101,37 @@ class Agent {
       files.push_back({.fd = guard_.descriptor(), .events = POLLIN, .revents = 0});
     }
     if (processes_) processes_->add_to(files);
+    add_outputs(files);
+    wait_until(next_beat_, files);
+  }
+  void add_outputs(std::vector<pollfd>& files) const {
     for (const auto& [rank, output] : outputs_) {
       if (output.open() && !output_full()) {
         files.push_back({.fd = output.descriptor(), .events = POLLIN, .revents = 0});
       }
     }
-    const Duration left = std::max(Duration{}, next_beat_ - monotonic_now());
+  }
+  static void wait_until(Instant at, std::vector<pollfd>& files) {
+    const Duration left = std::max(Duration{}, at - monotonic_now());
     (void)::poll(files.data(), files.size(), static_cast<int>(left.ticks() / 1'000'000) + 1);
+  }
+
+  /// The job is over: passes on what processes print that its own have left behind.
+  void read_rest() {
+    const Instant give_up_at = monotonic_now() + patience_for_output;
+    while (monotonic_now() < give_up_at) {
+      std::vector<pollfd> files;
+      add_outputs(files);
+      if (files.empty()) break;
+      wait_until(give_up_at, files);
+      read_outputs();
+      pipe_.flush();
+    }
+  }
+  void read_outputs() {
+    for (auto& [rank, output] : outputs_) {
+      if (!output_full()) output.read([&, r = rank](std::string_view text) { pass_on(r, text); });
+    }
   }
 
   void on_frame(Instant now, const FramePipe::Frame& frame) {
@@ -210,17 +235,14 @@ class Agent {
     if (!processes_) return;
     processes_->flush();
     const auto ended = processes_->reap();
-    for (auto& [rank, output] : outputs_) {
-      hear(rank);
-      if (!output_full()) output.read([&, r = rank](std::string_view text) { pass_on(r, text); });
-    }
+    for (const auto& [rank, output] : outputs_) hear(rank);
+    read_outputs();
     // Messages and output of a process go before its end.
     for (const auto& [rank, status] : ended) {
       processes_->channel(rank).close();
       if (status != 0) orphans_.end(*processes_, rank);
       if (const auto output = outputs_.find(rank); output != outputs_.end()) {
         output->second.end([&, r = rank](std::string_view text) { pass_on(r, text); });
-        outputs_.erase(output);
       }
       pipe_.send(agent_message::ended, rank, std::to_string(status));
     }

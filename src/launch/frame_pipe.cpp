@@ -113,7 +113,8 @@ std::optional<FramePipe::Frame> FramePipe::receive() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return std::nullopt;
     if (n <= 0) {
-      close();
+      if (in_ != out_) ::close(in_);
+      in_ = -1;
       return std::nullopt;
     }
     in_bytes_.append(part.data(), static_cast<std::size_t>(n));

@@ -10,6 +10,7 @@
 
 #include "launch/program_exec.hpp"
 #include "process/job_link.hpp"
+#include "runtime/clock.hpp"
 
 namespace weft {
 
@@ -63,6 +64,15 @@ void LocalHost::send(std::uint32_t rank, char kind, std::string_view text) {
 void LocalHost::signal_all(int number) {
   processes_.signal_all(number);
   if (number == SIGKILL) orphans_.end(processes_, std::nullopt);
+}
+
+void LocalHost::finish() {
+  give_up_at_ = monotonic_now() + patience_for_output;
+}
+
+bool LocalHost::is_finished() const {
+  const auto prints = [](const auto& kept) { return kept.second.output.open(); };
+  return std::ranges::none_of(kept_, prints) || monotonic_now() >= give_up_at_;
 }
 
 void LocalHost::add_to(std::vector<pollfd>& files) const {

@@ -43,6 +43,9 @@ class LocalHost final : public Host {
   void send(std::uint32_t rank, char kind, std::string_view text) override;
   void signal_all(int number) override;
   void kill(std::uint32_t rank) override { processes_.signal(rank, SIGKILL); }
+  void finish() override;
+  bool is_finished() const override;
+  Instant next_deadline() const override { return give_up_at_; }
   void add_to(std::vector<pollfd>& files) const override;
   void step(Instant now, HostListener& listener) override;
 
@@ -63,6 +66,7 @@ class LocalHost final : public Host {
   const bool restarts_;
   const off_t input_begins_;
   bool output_full_ = false;
+  Instant give_up_at_ = Instant::never();  // output of processes that are left behind
   std::string name_;
   std::vector<std::uint32_t> started_;  // ranks, in order and each once
   std::map<std::uint32_t, Kept> kept_;  // of ranks, if they may have several lives

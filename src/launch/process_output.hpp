@@ -15,8 +15,13 @@
 #include "base/descriptor.hpp"
 #include "base/make_error.hpp"
 #include "weft/result.hpp"
+#include "weft/time.hpp"
 
 namespace weft {
+
+/// So long after the last process of a job has ended, the launcher waits for output of what the
+/// processes have left behind: a filter ends by itself, a service may never.
+constexpr Duration patience_for_output = Duration::seconds(2);
 
 class ProcessOutput {
  public:
@@ -30,6 +35,7 @@ class ProcessOutput {
                         std::strerror(errno));
     }
     file_ = Descriptor(ends[0]);
+    line_.clear();  // what an earlier life had left behind
     ::fcntl(file_.get(), F_SETFL, O_NONBLOCK);
     return Descriptor(ends[1]);
   }
@@ -58,13 +64,11 @@ class ProcessOutput {
     }
   }
   /// The process has ended: passes on what is left, and then nothing, if no other process holds the
-  /// pipe.
+  /// pipe. If one does, such as a filter, the rest comes by `read`.
   template <class PassOn>
   void end(PassOn&& pass_on) {
     read(pass_on);
-    const bool is_whole = !open();
-    finish(pass_on);
-    if (is_whole) pass_on(std::string_view());
+    if (!open()) pass_on(std::string_view());
   }
 
  private:

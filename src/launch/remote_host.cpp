@@ -16,6 +16,7 @@
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "launch/agent_protocol.hpp"
+#include "launch/process_output.hpp"
 #include "launch/program_exec.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/process_set.hpp"
@@ -146,7 +147,7 @@ void RemoteHost::finish() {
   if (ssh_ <= 0) return;
   finishing_ = true;
   if (pipe_ != nullptr) pipe_->finish();
-  kill_at_ = std::min(kill_at_, monotonic_now() + agent_grace);
+  kill_at_ = std::min(kill_at_, monotonic_now() + patience_for_output + agent_grace);
 }
 
 void RemoteHost::add_to(std::vector<pollfd>& files) const {

@@ -81,6 +81,9 @@ expect 143 "was ended by signal 15" "${run[@]}" -n 3 -- bash -c 'kill $$'
 expect 0 "" "${run[@]}" -n 2 -- bash -c 'echo "here: $PWD"; echo -n unfinished'
 (($(grep -o "here: $PWD" "$dir/out" | wc -l) == 2)) || fail "not in $PWD: $(cat "$dir/out")"
 (($(grep -o unfinished "$dir/out" | wc -l) == 2)) || fail "the end is missing: $(cat "$dir/out")"
+# Processes that ranks have left behind.
+expect 0 "" "${run[@]}" -n 2 -- bash -c '(sleep 0.2; echo late) &'
+(($(grep -c late "$dir/out") == 2)) || fail "what processes left behind print is lost: $(cat "$dir/out")"
 # More output than anybody keeps, to a reader that is slow to begin.
 sum=$("${run[@]}" -n 4 -- bash -c 'seq 1 200000' | { sleep 0.5; sort | sha256sum; })
 [[ $sum == "$(for i in 1 2 3 4; do seq 1 200000; done | sort | sha256sum)" ]] || fail "output got lost"

@@ -145,7 +145,7 @@ got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_exposed "$dir/exp
 
 # What was read from a file that is gone cannot be read again. What was written needs no reader.
 for how in on-failure all; do
-  for when in close:MPI_File_read_at delete:MPI_File_read_at open:MPI_File_write_[a-z]*; do
+  for when in close:MPI_File_read_at delete:MPI_File_read_at anew:MPI_File_read_at open:MPI_File_write_[a-z]*; do
     reader=${when#*:} when=${when%:*}
     scratch=$dir/scratch-$how-$when code=0
     mkdir "$scratch"
@@ -223,6 +223,20 @@ for rest in ':' '(sleep 0.2; echo more) &'; do
   ((code == wanted)) || fail "a life that prints less, and '$rest', ends with $code: $(cat "$dir/err")"
   [[ $rest != : ]] || grep -q 'rank 0 was started anew and printed only [0-9]* of the [0-9]* bytes' "$dir/err" ||
     fail "a life that prints less is explained by '$(cat "$dir/err")'"
+done
+
+# What a process prints that a rank has left behind belongs to the job's output, if it comes soon.
+"$weft" run -n 2 --restart on-failure -- sh -c '(sleep 0.2; echo late) &' >"$dir/out" 2>"$dir/err" ||
+  fail "ranks that leave processes behind end with $?: $(cat "$dir/err")"
+[[ $(grep -c late "$dir/out") == 2 ]] || fail "what processes left behind print is lost: '$(cat "$dir/out")'"
+
+# A rank without standard streams does not print into weft's sockets.
+# shellcheck disable=SC2016
+for how in "" "--restart on-failure"; do
+  # shellcheck disable=SC2086
+  "$weft" run -n 3 $how -- sh -c 'exec "$0" 50 <&- >&- 2>&-' "$programs"/mpi_exchange >"$dir/out" 2>"$dir/err" ||
+    fail "ranks without standard streams, $how, end with $?: $(cat "$dir/out" "$dir/err")"
+  [[ ! -s $dir/out ]] || fail "ranks without standard streams print '$(cat "$dir/out")'"
 done
 
 # A deterministic program whose ranks are killed prints the same.
