@@ -60,8 +60,8 @@ constexpr std::array<Unit, 15> byte_units{{{"", 1},
                                            {"K", 0x1p10},
                                            {"M", 0x1p20},
                                            {"G", 0x1p30}}};
-constexpr std::array<Unit, 6> time_units{
-    {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}}};
+constexpr std::array<Unit, 7> time_units{
+    {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}}};
 constexpr std::array<Unit, 16> rate_units{{{"bit", 0.125},
                                            {"kbit", 125},
                                            {"Kbit", 125},
@@ -110,7 +110,7 @@ Result<ByteCount> parse_byte_count(std::string_view text) {
 
 Result<Duration> parse_duration(std::string_view text) {
   const auto amount = parse_amount(text, time_units);
-  if (!amount) return not_understood("duration", text, "20us, 1.5ms, 10s or 2min");
+  if (!amount) return not_understood("duration", text, "20us, 1.5ms, 10s, 2min or 1h");
   // Times are counted in 63 bits: sums and small multiples of a user's values must fit.
   constexpr double ten_years_ns = 10 * 365.25 * 86'400e9;
   if (*amount > ten_years_ns) {

@@ -333,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "--config: cannot open '/no/such.toml': No such file or directory; name one that"},
         Refusal{"minutes_as_one_letter",
                 {"stream", "local", "--duration", "1m"},
-                "'1m' is not a duration: write it like 20us, 1.5ms, 10s or 2min"},
+                "'1m' is not a duration: write it like 20us, 1.5ms, 10s, 2min or 1h"},
         Refusal{"buffer_of_nothing",
                 {"stream", "local", "--timeslices", "3", "--buffer", "0"},
                 "--buffer: 0 B are not between 1 B and 16 TiB; use more"},
