@@ -68,9 +68,9 @@ Result<void> run_all(const ExperimentOptions& options, const std::vector<Track*>
   for (Track* track : tracks) {
     std::unique_ptr<Controller> controller;
     if (track->is_controlled()) {
-      auto made =
-          make_controller(options.controller, options.algorithm_1,
-                          options.scenario.seed * 1'000'003 + track->placement(), &track->twin());
+      auto made = make_controller(options.controller, options.algorithm_1,
+                                  options.scenario.seed * 1'000'003 + track->placement(),
+                                  &track->twin(), options.predictions);
       if (!made) return std::move(made).error();
       controller = std::move(made).value();
     }

@@ -31,6 +31,7 @@ struct ExperimentOptions {
   sim::Scenario scenario;  ///< network, router and seed; its jobs are those of workloads_of
   std::string controller = "best";
   Algorithm1Options algorithm_1;
+  std::uint32_t predictions = 0;  ///< of a search in a twin, at most; 0: by the number of jobs
   Duration period = Duration::milliseconds(60);  ///< P
   std::uint32_t iterations = 500;
   std::uint32_t placements = 8;

@@ -20,6 +20,7 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
   if (key == "iterations") return assign(o.iterations, number_of<std::uint32_t>(text));
   if (key == "placements") return assign(o.placements, number_of<std::uint32_t>(text));
   if (key == "live-windows") return assign(o.live_windows, number_of<std::uint32_t>(text));
+  if (key == "predictions") return assign(o.predictions, number_of<std::uint32_t>(text));
   if (key == "variants") return assign(o.variants, number_of<std::uint32_t>(text));
   Algorithm1Options& a = o.algorithm_1;
   if (key == "threshold") return assign(a.threshold, number_of<double>(text));
@@ -27,8 +28,8 @@ Result<void> take(ExperimentOptions& o, const std::string& key, const std::strin
   if (key == "default-windows") return assign(a.default_windows, number_of<std::uint32_t>(text));
   if (key == "largest-weight") return assign(a.largest_weight, number_of<std::uint8_t>(text));
   constexpr std::string_view known[] = {
-      "controller",   "period",    "iterations", "placements",      "variants",
-      "live-windows", "threshold", "levels",     "default-windows", "largest-weight"};
+      "controller",  "period",    "iterations", "placements",      "variants",      "live-windows",
+      "predictions", "threshold", "levels",     "default-windows", "largest-weight"};
   return jobs::refuse(unknown_key(key, "[qos]", known));
 }
 
@@ -57,6 +58,11 @@ Result<void> check(const ExperimentOptions& o) {
   for (const auto& [key, value] : counts) {
     if (value >= 1 && value <= 1'000'000) continue;
     return jobs::refuse(fmt::format("{} is {}: use 1 to 1000000", key, value));
+  }
+  constexpr std::uint32_t fewest = 100, most = 1'000'000;
+  if (o.predictions != 0 && (o.predictions < fewest || o.predictions > most)) {
+    return jobs::refuse(fmt::format("predictions is {}: use {} to {}, or 0 for 100 for each job",
+                                    o.predictions, fewest, most));
   }
   if (o.period <= Duration{} || o.period > Duration::seconds(3600)) {
     return jobs::refuse(fmt::format(

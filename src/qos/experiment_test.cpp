@@ -286,6 +286,8 @@ TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix
             "test.toml:4: qos.largest-weight = 0: the default level has 1; use 2 to 255");
   EXPECT_EQ(error("threshold = 0\n"),
             "test.toml:4: qos.threshold = 0: use a number above 0 and at most 1, as 0.9");
+  EXPECT_EQ(error("predictions = 99\n"),
+            "test.toml:4: qos.predictions = 99: use 100 to 1000000, or 0 for 100 for each job");
   EXPECT_NE(error("weight = 3\n").find("unknown key 'weight'; [qos] has"), std::string::npos);
 }
 

@@ -100,6 +100,7 @@ std::string Track::fingerprint() const {
     const Algorithm1Options& a = options_.algorithm_1;
     text += fmt::format("{} {} {} {}\n", controller_->name(), a.threshold, a.default_windows,
                         a.largest_weight);
+    if (options_.predictions > 0) text += fmt::format("{}\n", options_.predictions);
   }
   return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
 }

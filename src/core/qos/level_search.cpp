@@ -41,8 +41,8 @@ constexpr int most_in_vain = 6;
 /// Of so many rounds one has groups.
 constexpr int rounds_of_a_kind = 3;
 constexpr std::size_t any_option = std::numeric_limits<std::uint32_t>::max();
-/// More jobs than these get more predictions.
-constexpr std::size_t jobs_of_budget = 10;
+constexpr std::size_t predictions_of_job = 100;
+constexpr std::size_t least_predictions = 1000;
 
 /// The relative standard deviation of jobs' work between draws, of all jobs together.
 double noise_of(std::span<const std::vector<double>> work_by_draw) {
@@ -86,8 +86,9 @@ Rungs LevelSearch::rungs_of(const Space& space, const Taken& taken) const {
 }
 
 void LevelSearch::run() {
-  const auto budget = static_cast<std::uint32_t>(
-      options_.budget * std::max(moves_.jobs(), jobs_of_budget) / jobs_of_budget);
+  const auto by_jobs = std::max(predictions_of_job * moves_.jobs(), least_predictions);
+  const std::uint32_t budget =
+      options_.predictions > 0 ? options_.predictions : static_cast<std::uint32_t>(by_jobs);
   price_ = price_at_first;
   draws_ = options_.draws;
   limit_ = budget / 4 * 3;

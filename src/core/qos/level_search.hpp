@@ -26,9 +26,9 @@ namespace weft::qos {
 class LevelSearch {
  public:
   struct Options {
-    std::uint32_t draws = 6;      ///< of levels that are measured, at least 1; at last twice that
-    std::uint32_t budget = 1000;  ///< predictions; with more than 10 jobs for each 10 of them
-    double share = 1;             ///< of a window, for each prediction
+    std::uint32_t draws = 6;        ///< of levels that are measured, at least 1; at last twice that
+    std::uint32_t predictions = 0;  ///< at most; 0: 100 for each job, and at least 1,000
+    double share = 1;               ///< of a window, for each prediction
   };
 
   /// `twin` models the jobs of `moves`; both outlive the search, which tells `moves` the slack.

@@ -231,7 +231,7 @@ class CrowdTwin final : public Twin {
 
 TEST(model_predictive, learns_from_one_trial_about_all_of_many_jobs) {
   CrowdTwin twin;
-  ModelPredictive controller({.default_windows = 1, .search = {.budget = 250}}, twin);
+  ModelPredictive controller({.default_windows = 1, .search = {.predictions = 400}}, twin);
   controller.on_jobs(std::vector<JobFacts>(CrowdTwin::jobs, two_jobs[0]));
   const std::vector<std::uint64_t> work(4, 1000);
   controller.on_window(std::vector<JobWindow>(CrowdTwin::jobs, {.iterations = work}));
@@ -245,12 +245,12 @@ TEST(model_predictive, learns_from_one_trial_about_all_of_many_jobs) {
 
 TEST(model_predictive, has_more_predictions_for_more_jobs) {
   CrowdTwin twin;
-  ModelPredictive controller({.default_windows = 1, .search = {.budget = 200}}, twin);
+  ModelPredictive controller({.default_windows = 1}, twin);
   controller.on_jobs(std::vector<JobFacts>(CrowdTwin::jobs, two_jobs[0]));
   const std::vector<std::uint64_t> work(4, 1000);
   controller.on_window(std::vector<JobWindow>(CrowdTwin::jobs, {.iterations = work}));
-  EXPECT_GT(twin.predictions, 300U);
-  EXPECT_LE(twin.predictions, 320U + 12U);
+  EXPECT_GT(twin.predictions, 1500U);
+  EXPECT_LE(twin.predictions, 1600U + 12U);
 }
 
 TEST(model_predictive, sees_gains_and_losses_of_less_than_an_iteration) {
@@ -270,7 +270,7 @@ TEST(model_predictive, stays_on_default_when_nothing_helps) {
 
 TEST(model_predictive, asks_for_no_more_predictions_than_its_budget_one_trial_and_each_job_alone) {
   ToyTwin twin;
-  settled(twin, {.search = {.draws = 3, .budget = 10}});
+  settled(twin, {.search = {.draws = 3, .predictions = 10}});
   EXPECT_LE(twin.predictions, 15U + 2U);
 }
 
