@@ -27,6 +27,7 @@ TEST(units, durations_of_more_than_ten_years_are_refused) {
 TEST(units, durations_need_a_unit) {
   EXPECT_EQ(parse_duration("20us")->ticks(), 20'000);
   EXPECT_EQ(parse_duration("1.5ms")->ticks(), 1'500'000);
+  EXPECT_EQ(*parse_duration("0.5h"), *parse_duration("30min"));
   EXPECT_EQ(parse_duration("0")->ticks(), 0);
   EXPECT_FALSE(parse_duration("20"));
 }

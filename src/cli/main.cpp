@@ -183,6 +183,10 @@ int run(int argc, char** argv) {
       print_error(explain_option(deepest_command(app), word));
       return static_cast<int>(ExitCode::usage);
     }
+    if (const auto unknown = app.remaining(true); !unknown.empty()) {
+      print_error(explain(app, CLI::ExtrasError(unknown)));
+      return static_cast<int>(ExitCode::usage);
+    }
     return flushed(app.exit(e));
   } catch (const CLI::FileError& e) {  // thrown by weft alone, with the code of the file's error
     print_error(e.what());

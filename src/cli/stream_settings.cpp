@@ -275,6 +275,12 @@ void complete(StreamSettings& s) {
     }
     s.references = *std::move(references);
   }
+  if (o.late_after != Duration::max() && o.late_after >= o.give_up_after) {
+    throw CLI::ValidationError(
+        "--late-after", fmt::format("{} is not before --give-up-after, so nothing would be late; "
+                                    "use less than {}",
+                                    to_text(o.late_after), to_text(o.give_up_after)));
+  }
   const auto scenario = scenario_path(o);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:")) {
     o.duration = scenario ? Duration::milliseconds(10) : Duration::seconds(10);

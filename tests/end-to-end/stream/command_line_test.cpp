@@ -302,21 +302,18 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"sink_of_no_known_scheme",
                 {"stream", "local", "--timeslices", "3", "--sink", "chek:"},
                 "--sink: 'chek:': unknown sink; known are check:"},
-        Refusal{"mistyped_command_in_place_of_a_scenario",
-                {"simulate", "unifrom"},
-                "there is no file 'unifrom'; did you mean weft simulate uniform?"},
-        Refusal{"trace_that_is_missing",
-                {"trace", "info", "/no/such.otf2"},
-                "cannot open '/no/such.otf2': No such file or directory; name one that is there"},
+        Refusal{
+            "mistyped_scenario", {"simulate", "unifrom"}, "did you mean weft simulate uniform?"},
+        Refusal{
+            "missing_trace", {"trace", "info", "/no/it.otf2"}, "cannot open '/no/it.otf2': No "},
         Refusal{"reversed_sizes",
                 {"stream", "limit", "--sizes", "1MiB..1KiB"},
                 "--sizes: '1MiB..1KiB' ends below its beginning"},
         Refusal{"sizes_with_a_colon",
                 {"stream", "limit", "--sizes", "1M:1K"},
                 "--sizes: '1M:1K' is no range of sizes; write one size, or a range such as"},
-        Refusal{"report_of_a_file",
-                {"report", WEFT_SCENARIOS "/star-100mbit.toml"},
-                "DIR: this is a file"},
+        Refusal{
+            "report_of_a_file", {"report", scenario("star-100mbit.toml")}, "DIR: this is a file"},
         Refusal{
             "report_of_nothing", {"report", "/no/such"}, "DIR: there is no directory '/no/such'"},
         Refusal{"testbed_that_is_not_up",
@@ -325,12 +322,14 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"directory_without_name",
                 {"stream", "local", "--timeslices", "3", "--out", ""},
                 "--out: '' names nothing; give the name of a directory"},
-        Refusal{"file_without_name",
-                {"trace", "info", ""},
-                "FILE: '' names nothing; give the name of a file"},
+        Refusal{
+            "file_without_name", {"trace", "info", ""}, "FILE: '' names nothing; give the name"},
         Refusal{"options_file_that_is_missing",
                 {"stream", "local", "--config", "/no/such.toml"},
                 "--config: cannot open '/no/such.toml': No such file or directory; name one that"},
+        Refusal{"late_after_the_end",
+                {"stream", "local", "--late-after", "20ms", "--give-up-after", "10ms"},
+                "--late-after: 20 ms is not before --give-up-after"},
         Refusal{"minutes_as_one_letter",
                 {"stream", "local", "--duration", "1m"},
                 "'1m' is not a duration: write it like 20us, 1.5ms, 10s, 2min or 1h"},
@@ -340,6 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "value_in_another_case", {"stream", "local", "--schedule", "DFS"}, "did you mean dfs?"},
         Refusal{"unknown_command", {"strem", "local"}, "did you mean stream?"},
+        Refusal{"unknown_command_with_help", {"bogus", "--help"}, "unknown command 'bogus' of"},
         Refusal{"command_as_mpi_has_it", {"mpirun", "-n", "2", "true"}, "did you mean run?"},
         Refusal{"unknown_command_below", {"stream", "lokal"}, "did you mean local?"},
         Refusal{
