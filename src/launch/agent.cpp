@@ -81,8 +81,8 @@ class Agent {
         pipe_.send(agent_message::alive, 0, Lease::word(now));
       }
       pipe_.flush();
+      if (is_over_ && has_passed_on_all(now)) return 0;
     }
-    read_rest();
     return processes_ && processes_->running() > 0 ? 1 : 0;
   }
 
@@ -101,37 +101,30 @@ class Agent {
       files.push_back({.fd = guard_.descriptor(), .events = POLLIN, .revents = 0});
     }
     if (processes_) processes_->add_to(files);
-    add_outputs(files);
-    wait_until(next_beat_, files);
-  }
-  void add_outputs(std::vector<pollfd>& files) const {
     for (const auto& [rank, output] : outputs_) {
       if (output.open() && !output_full()) {
         files.push_back({.fd = output.descriptor(), .events = POLLIN, .revents = 0});
       }
     }
-  }
-  static void wait_until(Instant at, std::vector<pollfd>& files) {
-    const Duration left = std::max(Duration{}, at - monotonic_now());
+    const Duration left = std::max(Duration{}, std::min(next_beat_, give_up_at_) - monotonic_now());
     (void)::poll(files.data(), files.size(), static_cast<int>(left.ticks() / 1'000'000) + 1);
   }
 
-  /// The job is over: passes on what processes print that its own have left behind.
-  void read_rest() {
-    const Instant give_up_at = monotonic_now() + patience_for_output;
-    while (monotonic_now() < give_up_at) {
-      std::vector<pollfd> files;
-      add_outputs(files);
-      if (files.empty()) break;
-      wait_until(give_up_at, files);
-      read_outputs();
-      pipe_.flush();
+  /// The job is over: what processes print that its own have left behind is still passed on, for a
+  /// while in which the launcher takes it.
+  bool has_passed_on_all(Instant now) {
+    if (output_full() || pipe_.queued() > 0) {
+      give_up_at_ = now + patience_for_output;
+      return false;
     }
-  }
-  void read_outputs() {
     for (auto& [rank, output] : outputs_) {
-      if (!output_full()) output.read([&, r = rank](std::string_view text) { pass_on(r, text); });
+      if (now < give_up_at_) break;
+      output.give_up([&, r = rank](std::string_view text) { pass_on(r, text); });
     }
+    const auto is_open = [](const auto& each) { return each.second.open(); };
+    if (std::ranges::any_of(outputs_, is_open) || pipe_.queued() > 0) return false;
+    give_up_at_ = Instant::never();
+    return true;
   }
 
   void on_frame(Instant now, const FramePipe::Frame& frame) {
@@ -169,6 +162,10 @@ class Agent {
         if (number == SIGKILL) orphans_.end(*processes_, std::nullopt);
         break;
       }
+      case agent_message::over:
+        is_over_ = true;
+        give_up_at_ = now + patience_for_output;
+        break;
       default:
         break;
     }
@@ -213,6 +210,7 @@ class Agent {
   }
 
   void start(std::uint32_t rank, const std::string& description) {
+    pipe_.send(agent_message::begun, rank, "");
     if (processes_->runs(rank)) return;
     HeldOutcomes& outcomes = outcomes_[rank];
     if (auto held = outcomes.begin_life(); !held) {
@@ -235,17 +233,22 @@ class Agent {
     if (!processes_) return;
     processes_->flush();
     const auto ended = processes_->reap();
-    for (const auto& [rank, output] : outputs_) hear(rank);
-    read_outputs();
+    for (auto& [rank, output] : outputs_) {
+      hear(rank);
+      if (!output_full()) output.read([&, r = rank](std::string_view text) { pass_on(r, text); });
+    }
     // Messages and output of a process go before its end.
     for (const auto& [rank, status] : ended) {
       processes_->channel(rank).close();
       if (status != 0) orphans_.end(*processes_, rank);
       if (const auto output = outputs_.find(rank); output != outputs_.end()) {
-        output->second.end([&, r = rank](std::string_view text) { pass_on(r, text); });
+        output->second.read([&, r = rank](std::string_view text) { pass_on(r, text); });
       }
       pipe_.send(agent_message::ended, rank, std::to_string(status));
     }
+    std::erase_if(outputs_, [&](const auto& each) {
+      return !each.second.open() && !processes_->runs(each.first);
+    });
   }
 
   void hear(std::uint32_t rank) {
@@ -272,6 +275,8 @@ class Agent {
   std::int64_t output_room_ = output_window;
   Lease lease_{connect_patience, Instant{}};
   Instant next_beat_{};
+  bool is_over_ = false;
+  Instant give_up_at_ = Instant::never();  // output, when the job is over
 };
 
 }  // namespace

@@ -21,8 +21,10 @@ inline constexpr char kill = 'Q';     ///< a rank's process
 inline constexpr char tell = 'M';     ///< a rank's process: a kind, and text
 inline constexpr char signal = 'K';   ///< all processes: a number
 inline constexpr char took = 'T';     ///< so many bytes of output: as many more may follow
+inline constexpr char over = 'E';     ///< no process runs any more, and none will
 // Agent → launcher.
 inline constexpr char hello = 'h';   ///< first: `agent_greeting`
+inline constexpr char begun = 'c';   ///< a rank's process is started: output before was another's
 inline constexpr char said = 'm';    ///< a rank's process: a kind, and text
 inline constexpr char ended = 'e';   ///< a rank's process: waitpid's status
 inline constexpr char output = 'o';  ///< a rank's process: whole lines if it can; empty: the end
@@ -32,7 +34,7 @@ inline constexpr char alive = 'b';  ///< every second: a Lease's word; back: the
 }  // namespace agent_message
 
 /// The number changes with the protocol.
-inline constexpr const char* agent_greeting = "weft launch 4";
+inline constexpr const char* agent_greeting = "weft launch 5";
 
 inline constexpr Duration alive_every = Duration::seconds(1);
 

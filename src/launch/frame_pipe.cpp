@@ -113,8 +113,7 @@ std::optional<FramePipe::Frame> FramePipe::receive() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return std::nullopt;
     if (n <= 0) {
-      if (in_ != out_) ::close(in_);
-      in_ = -1;
+      close();
       return std::nullopt;
     }
     in_bytes_.append(part.data(), static_cast<std::size_t>(n));

@@ -32,9 +32,8 @@ class FramePipe {
   FramePipe(const FramePipe&) = delete;
   FramePipe& operator=(const FramePipe&) = delete;
 
-  /// Returns whether frames may still arrive. The pipe closes when the other end sends bytes that
-  /// are no frame, or when more than `most_queued` would wait to be written. When the other end
-  /// closes, frames may still be sent to it.
+  /// Returns whether frames may still arrive. The pipe closes when the other end closes, when it
+  /// sends bytes that are no frame, or when more than `most_queued` would wait to be written.
   bool open() const { return in_ >= 0; }
   /// Returns whether the other end sent bytes that are no frame.
   bool heard_nonsense() const { return nonsense_; }

@@ -68,9 +68,13 @@ class Launcher final : private HostListener {
       if (auto started = start(rank); !started) return std::move(started).error();
     }
     while ((lives_->running() > 0 || !waiting_.empty()) && !error_) turn();
-    if (ending_ || error_) signal_all(SIGKILL);  // and what they have left behind
+    bool is_cut_short = ending_ || error_;
+    if (is_cut_short) signal_all(SIGKILL);  // and what they have left behind
     for (const auto& host : hosts_) host->finish();
-    while (!error_ && !all_finished()) turn();
+    while (!error_ && !all_finished()) {
+      turn();
+      if (ending_ && !std::exchange(is_cut_short, true)) signal_all(SIGKILL);
+    }
     for (Rank& rank : ranks_) end_output(rank, false);
     while (!error_ && output_.size() > 0 && monotonic_now() < stop_writing_at_) turn();
     if (error_) return *error_;
@@ -184,7 +188,6 @@ class Launcher final : private HostListener {
     write_output();
     for (const auto& host : hosts_) host->step(now, *this);
     for (const auto& [rank, text] : std::exchange(questions_, {})) answer(rank, text);
-    write_output();
     start_waiting(now);
     if (now < kill_at_) return;
     kill_at_ = Instant::never();

@@ -72,7 +72,7 @@ void LocalHost::finish() {
 
 bool LocalHost::is_finished() const {
   const auto prints = [](const auto& kept) { return kept.second.output.open(); };
-  return std::ranges::none_of(kept_, prints) || monotonic_now() >= give_up_at_;
+  return std::ranges::none_of(kept_, prints);
 }
 
 void LocalHost::add_to(std::vector<pollfd>& files) const {
@@ -93,19 +93,27 @@ void LocalHost::step(Instant, HostListener& listener) {
   // Messages from before a process's end come first; so reap processes, and then read all messages.
   const auto ended = processes_.reap();
   for (std::size_t i = 0; i < started_.size(); ++i) hear(started_[i], listener);
-  for (auto& [rank, kept] : kept_) {
-    if (listener.output_full()) break;
-    kept.output.read([&, r = rank](std::string_view text) { listener.on_output(r, text); });
-  }
-  output_full_ = listener.output_full();
+  read_outputs(listener);
   for (const auto& [rank, status] : ended) {
     processes_.channel(rank).close();
     if (status != 0) orphans_.end(processes_, rank);
     if (restarts_) {
-      kept_[rank].output.end([&, r = rank](std::string_view t) { listener.on_output(r, t); });
+      kept_[rank].output.read([&, r = rank](std::string_view t) { listener.on_output(r, t); });
     }
     listener.on_end(rank, status);
   }
+}
+
+void LocalHost::read_outputs(HostListener& listener) {
+  for (auto& [rank, kept] : kept_) {
+    if (listener.output_full()) break;
+    const auto pass_on = [&, r = rank](std::string_view text) { listener.on_output(r, text); };
+    kept.output.read(pass_on);
+    if (monotonic_now() >= give_up_at_) kept.output.give_up(pass_on);
+  }
+  output_full_ = listener.output_full();
+  // Nobody reads meanwhile.
+  if (output_full_ && give_up_at_ != Instant::never()) finish();
 }
 
 }  // namespace weft

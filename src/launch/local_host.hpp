@@ -45,7 +45,7 @@ class LocalHost final : public Host {
   void kill(std::uint32_t rank) override { processes_.signal(rank, SIGKILL); }
   void finish() override;
   bool is_finished() const override;
-  Instant next_deadline() const override { return give_up_at_; }
+  Instant next_deadline() const override { return is_finished() ? Instant::never() : give_up_at_; }
   void add_to(std::vector<pollfd>& files) const override;
   void step(Instant now, HostListener& listener) override;
 
@@ -55,6 +55,7 @@ class LocalHost final : public Host {
     HeldOutcomes outcomes;
   };
   void hear(std::uint32_t rank, HostListener& listener);
+  void read_outputs(HostListener& listener);
   /// Where the programs' input begins in the file that it is; -1: it is no file.
   static off_t place_in_input();
   Descriptor open_input(std::uint32_t rank) const;

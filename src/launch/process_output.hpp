@@ -43,7 +43,8 @@ class ProcessOutput {
   bool open() const { return file_.open(); }
   int descriptor() const { return file_.get(); }
 
-  /// Reads all there is, and passes on whole lines; at the end, all.
+  /// Reads all there is, and passes on whole lines; at the end, when no process holds the pipe any
+  /// more, the rest and then nothing.
   template <class PassOn>
   void read(PassOn&& pass_on) {
     for (std::size_t read = 0; open() && read < most_at_once;) {
@@ -51,7 +52,10 @@ class ProcessOutput {
       const auto n = ::read(file_.get(), part.data(), part.size());
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) break;
-      if (n <= 0) return finish(pass_on);
+      if (n <= 0) {
+        give_up(pass_on);
+        return pass_on(std::string_view());
+      }
       read += static_cast<std::size_t>(n);
       line_.append(part.data(), static_cast<std::size_t>(n));
       const std::size_t end = line_.rfind('\n');
@@ -63,25 +67,18 @@ class ProcessOutput {
       line_.erase(0, whole);
     }
   }
-  /// The process has ended: passes on what is left, and then nothing, if no other process holds the
-  /// pipe. If one does, such as a filter, the rest comes by `read`.
+  /// Passes on a line that is not finished, and reads no more.
   template <class PassOn>
-  void end(PassOn&& pass_on) {
-    read(pass_on);
-    if (!open()) pass_on(std::string_view());
+  void give_up(PassOn&& pass_on) {
+    file_.reset();
+    if (!line_.empty()) pass_on(std::string_view(line_));
+    line_.clear();
   }
 
  private:
   static constexpr std::size_t most_at_once = 1u << 20;
   /// An unfinished line is passed on when it is longer.
   static constexpr std::size_t longest_line = 64 << 10;
-
-  template <class PassOn>
-  void finish(PassOn&& pass_on) {
-    file_.reset();
-    if (!line_.empty()) pass_on(std::string_view(line_));
-    line_.clear();
-  }
 
   Descriptor file_;
   std::string line_;

@@ -21,7 +21,7 @@ class RankOutput {
   /// printed.
   void begin_life(bool repeats) {
     to_skip_ = repeats ? printed_ : 0;
-    has_ended_ = false;
+    is_over_ = has_ended_ = has_succeeded_ = false;
     skipped_ = 0;
     skipped_sum_ = 0;
     if (!repeats) printed_ = printed_sum_ = 0;
@@ -30,7 +30,9 @@ class RankOutput {
   /// Passes on whole lines that no life has printed before. No bytes: the output has ended.
   template <class PassOn>
   void take(std::string_view bytes, PassOn&& pass_on) {
+    if (is_over_) return;
     has_ended_ = bytes.empty();
+    look_for_less();
     const std::uint64_t old = std::min<std::uint64_t>(bytes.size(), to_skip_ - skipped_);
     if (old > 0) skip(bytes.substr(0, old));
     bytes.remove_prefix(old);
@@ -41,9 +43,11 @@ class RankOutput {
   }
 
   /// The process has ended. `repeats`: the next life will print again what this one has printed, a
-  /// line that it did not finish, too.
+  /// line that it did not finish, too; so what processes print now that this life has left behind
+  /// is dropped.
   template <class PassOn>
   void end_life(bool repeats, PassOn&& pass_on) {
+    is_over_ = repeats;
     if (repeats) return line_.clear();
     if (!line_.empty()) print(line_.size(), pass_on);
   }
@@ -51,8 +55,8 @@ class RankOutput {
   /// The process exited with code 0, so its program has printed all. Whoever holds the output still
   /// may print the rest.
   void on_success() {
-    printed_less_ = !has_diverged_ && has_ended_ && skipped_ < to_skip_;
-    has_diverged_ |= printed_less_;
+    has_succeeded_ = true;
+    look_for_less();
   }
 
   /// This life printed something else than an earlier one, or less, in the first `compared` bytes.
@@ -74,6 +78,10 @@ class RankOutput {
  private:
   static constexpr std::size_t longest_line = 64 << 10;
 
+  void look_for_less() {
+    if (has_diverged_ || !has_succeeded_ || !has_ended_) return;
+    has_diverged_ = printed_less_ = skipped_ < to_skip_;
+  }
   void skip(std::string_view old) {
     skipped_sum_ = sum(old, skipped_sum_);
     skipped_ += old.size();
@@ -93,7 +101,8 @@ class RankOutput {
 
   std::uint64_t printed_ = 0, to_skip_ = 0, skipped_ = 0;
   std::uint32_t printed_sum_ = 0, skipped_sum_ = 0;
-  bool has_ended_ = false, has_diverged_ = false, printed_less_ = false;
+  bool is_over_ = false;  // another life will repeat this one
+  bool has_ended_ = false, has_succeeded_ = false, has_diverged_ = false, printed_less_ = false;
   std::string line_;  // not finished
 };
 

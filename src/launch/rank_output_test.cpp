@@ -61,7 +61,21 @@ TEST(rank_output, a_life_that_ends_well_and_prints_less_than_an_earlier_one_has_
     EXPECT_EQ(printed.output.has_diverged(), ends) << "a filter behind it may print the rest";
     const bool says = printed.output.why_diverged(0).find("only 4 of the 8") != std::string::npos;
     EXPECT_EQ(says, ends);
+    printed.take("");
+    EXPECT_TRUE(printed.output.has_diverged()) << "the filter has ended";
   }
+}
+
+TEST(rank_output, what_a_life_has_left_behind_prints_nothing_once_another_life_is_to_repeat_it) {
+  Printed printed;
+  printed.output.begin_life(true);
+  printed.take("one\n");
+  printed.end(true);
+  printed.take("late\n");
+  printed.output.begin_life(true);
+  printed.take("one\ntwo\n");
+  EXPECT_EQ(printed.text, "one\ntwo\n");
+  EXPECT_FALSE(printed.output.has_diverged());
 }
 
 TEST(rank_output, a_life_that_does_not_repeat_itself_prints_all) {

@@ -78,6 +78,8 @@ Result<void> RemoteHost::connect() {
   why_.clear();
   kill_at_ = Instant::never();
   starts_.clear();
+  unanswered_starts_.clear();
+  is_killed_ = false;
   kills_.clear();
   owed_output_ = 0;
   heard_ = next_beat_ = monotonic_now();
@@ -113,6 +115,7 @@ Result<void> RemoteHost::start(std::uint32_t rank, const std::string& descriptio
   if (ssh_ <= 0) {
     if (auto connected = connect(); !connected) return connected;
   }
+  ++unanswered_starts_[rank];
   // An agent that never answers has no processes.
   if (up_) {
     pipe_->send(agent_message::start, rank, description);
@@ -140,14 +143,21 @@ void RemoteHost::send(std::uint32_t rank, char kind, std::string_view text) {
 void RemoteHost::signal_all(int number) {
   if (pipe_ != nullptr) pipe_->send(agent_message::signal, 0, std::to_string(number));
   // If the agent does not read, it notices the end of the connection.
-  if (number == SIGKILL && ssh_ > 0) kill_at_ = std::min(kill_at_, monotonic_now() + agent_grace);
+  if (number != SIGKILL || ssh_ <= 0) return;
+  is_killed_ = true;
+  kill_at_ = std::min(kill_at_, monotonic_now() + agent_grace);
 }
 
 void RemoteHost::finish() {
   if (ssh_ <= 0) return;
   finishing_ = true;
-  if (pipe_ != nullptr) pipe_->finish();
-  kill_at_ = std::min(kill_at_, monotonic_now() + patience_for_output + agent_grace);
+  if (pipe_ != nullptr) pipe_->send(agent_message::over, 0, "");
+  await_end(monotonic_now());
+}
+
+/// The agent ends when it has passed on all output.
+void RemoteHost::await_end(Instant now) {
+  if (!is_killed_) kill_at_ = now + patience_for_output + agent_grace;
 }
 
 void RemoteHost::add_to(std::vector<pollfd>& files) const {
@@ -169,6 +179,7 @@ void RemoteHost::step(Instant now, HostListener& listener) {
   if (owed_output_ > 0 && !listener.output_full()) {
     pipe_->send(agent_message::took, 0, std::to_string(std::exchange(owed_output_, 0)));
   }
+  if (finishing_ && (owed_output_ > 0 || listener.output_full())) await_end(now);
   look_after(now);
   int status = 0;
   if (::waitpid(ssh_, &status, WNOHANG) != ssh_) return;
@@ -220,9 +231,12 @@ void RemoteHost::on_frame(FramePipe::Frame frame, HostListener& listener) {
     case agent_message::ended:
       listener.on_end(frame.rank, parse_number<int>(frame.text).value_or(0));
       break;
+    case agent_message::begun:
+      if (unanswered_starts_[frame.rank] > 0) --unanswered_starts_[frame.rank];
+      break;
     case agent_message::output:
       owed_output_ += static_cast<std::int64_t>(frame.text.size());
-      listener.on_output(frame.rank, frame.text);
+      if (unanswered_starts_[frame.rank] == 0) listener.on_output(frame.rank, frame.text);
       break;
     case agent_message::alive:  // its lease runs from when it said so
       pipe_->send(agent_message::alive, 0, frame.text);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -50,6 +51,7 @@ class RemoteHost final : public Host {
   [[noreturn]] void execute(int socket) const;
   void on_frame(FramePipe::Frame frame, HostListener& listener);
   void look_after(Instant now);
+  void await_end(Instant now);
   void on_hello(const FramePipe::Frame& frame, HostListener& listener);
   void end_ssh(std::string why);
   void lose(int status, HostListener& listener);
@@ -60,9 +62,11 @@ class RemoteHost final : public Host {
   pid_t ssh_ = -1;
   bool up_ = false;         // the agent has answered
   bool finishing_ = false;  // no process is expected to be there
+  bool is_killed_ = false;  // with all its processes
   std::string why_;         // it is given up
   /// Processes that are to be started when it has answered.
   std::vector<std::pair<std::uint32_t, std::string>> starts_;
+  std::map<std::uint32_t, std::uint32_t> unanswered_starts_;  // by rank
   std::vector<std::uint32_t> kills_;                          // of these, to be ended at once
   std::vector<std::pair<std::uint32_t, std::string>> grown_;  // for each agent: ranks, command
   std::int64_t owed_output_ = 0;  // bytes that were heard, and that the agent does not know of yet
