@@ -247,7 +247,6 @@ void add_local_options(CLI::App& command, StreamSettings& s) {
       ->group(group);
   add_parsed(command, "--limit-duration", s.limit_duration, parse_duration,
              "how long the limit is measured; in a simulation half of --duration or 5ms, else 2s")
-      ->excludes("--no-limit")
       ->group(group);
   command.add_option("--log", l.log_level, "error, warning, info or debug")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}))

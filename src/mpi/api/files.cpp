@@ -4,8 +4,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,6 +17,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/crc32c.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/intercommunicators.hpp"
@@ -60,14 +65,36 @@ std::string shared_path_of(const std::string& path, Generation generation) {
                      generation.value());
 }
 
-/// Differs between files, also between two that had the same name one after the other. At least 0.
+std::uint32_t hash_of(std::uint64_t number) {
+  return crc32c({reinterpret_cast<const std::byte*>(&number), sizeof number});
+}
+
+/// Differs between files, also between two that had the same name one after the other. In its lower
+/// half the file's number, in its upper one, where the file system knows it, which of the files of
+/// this number it is, and when it was made; else 0. Not negative.
 std::int64_t identity_of(int descriptor) {
+  constexpr std::uint32_t known = 1u << 30;
   struct statx about {};
-  // The number of a deleted file is given again; not all file systems know when one was made.
+  struct statfs system {};
   (void)::statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &about);
-  const std::uint64_t made =
-      static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 + about.stx_btime.tv_nsec;
-  return static_cast<std::int64_t>((about.stx_ino ^ std::rotl(made, 32)) >> 1);
+  std::uint64_t upper = 0;
+  // A file of an overlay's lower layer is made anew when somebody writes to it, with its number.
+  const bool is_overlay =
+      ::fstatfs(descriptor, &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+  if (!is_overlay && (about.stx_mask & STATX_BTIME) != 0) {
+    int generation = 0;
+    (void)::ioctl(descriptor, FS_IOC_GETVERSION, &generation);
+    const std::uint64_t made = static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 +
+                               about.stx_btime.tv_nsec;
+    upper = known | (hash_of(made ^ std::rotl(static_cast<std::uint64_t>(generation), 32)) % known);
+  }
+  return static_cast<std::int64_t>(upper << 32 | hash_of(about.stx_ino));
+}
+
+/// On another host a file system may know less.
+bool is_same_file(std::int64_t one, std::int64_t other) {
+  if (static_cast<std::uint32_t>(one) != static_cast<std::uint32_t>(other)) return false;
+  return one >> 32 == 0 || other >> 32 == 0 || one >> 32 == other >> 32;
 }
 
 int open_own(FileObject& file, bool is_first) {
@@ -83,7 +110,7 @@ int open_own(FileObject& file, bool is_first) {
   if (opened < 0) return static_cast<int>(-opened);
   if (file.descriptor >= 0) return MPI_SUCCESS;
   // An earlier life has opened it.
-  if (open(flags & ~(O_CREAT | O_EXCL)) && identity_of(file.descriptor) == opened) {
+  if (open(flags & ~(O_CREAT | O_EXCL)) && is_same_file(identity_of(file.descriptor), opened)) {
     return MPI_SUCCESS;
   }
   if (file.descriptor >= 0) ::close(file.descriptor);  // another file, with this name
@@ -185,10 +212,10 @@ FileObject* find_file(const Call& call, MPI_File handle, int& error) {
 }
 
 int give_up_gone(const Call& call, const FileObject& file) {
-  library().questions->give_up(
-      fmt::format("{} was deleted after an earlier life of this process used it, so that it "
-                  "cannot be read again; delete it after the job, or leave out --restart",
-                  file.path));
+  library().questions->give_up(fmt::format(
+      "{} was deleted or replaced after an earlier life of this process used it, so that it "
+      "cannot be read again; delete it after the job, or leave out --restart",
+      file.path));
   return call.settle(nullptr);
 }
 

@@ -151,7 +151,7 @@ for how in on-failure all; do
     mkdir "$scratch"
     "$weft" run -n 3 --restart $how -- "$programs"/mpi_scratch "$scratch" $when >"$dir/out" 2>"$dir/err" || code=$?
     ((code == 1)) || fail "$how: a deleted file ($when) ends with $code: $(cat "$dir/out" "$dir/err")"
-    grep -q "$reader: .*$scratch/scratch was deleted after an earlier life of this process used it" "$dir/err" ||
+    grep -q "$reader: .*$scratch/scratch was deleted or replaced after an earlier life of this process used it" "$dir/err" ||
       fail "$how: a deleted file ($when) is explained by '$(cat "$dir/err")'"
   done
   for when in unread written; do
@@ -229,6 +229,10 @@ done
 "$weft" run -n 2 --restart on-failure -- sh -c '(sleep 0.2; echo late) &' >"$dir/out" 2>"$dir/err" ||
   fail "ranks that leave processes behind end with $?: $(cat "$dir/err")"
 [[ $(grep -c late "$dir/out") == 2 ]] || fail "what processes left behind print is lost: '$(cat "$dir/out")'"
+got=$("$weft" run -n 1 --restart on-failure -- sh -c 'printf unfinished; sleep 5 &')
+[[ $got == unfinished ]] || fail "a line that is not finished, before a process that is left behind: '$got'"
+got=$(timeout 60 "$weft" run -n 2 --restart on-failure -- seq 1 2000000 | wc -l) || fail "much output ends with $?"
+((got == 4000000)) || fail "of much output $got lines came"
 
 # A rank without standard streams does not print into weft's sockets.
 # shellcheck disable=SC2016
