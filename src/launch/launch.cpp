@@ -68,11 +68,9 @@ class Launcher final : private HostListener {
       if (auto started = start(rank); !started) return std::move(started).error();
     }
     while ((lives_->running() > 0 || !waiting_.empty()) && !error_) turn();
-    bool is_cut_short = ending_ || error_;
-    if (is_cut_short) signal_all(SIGKILL);  // and what they have left behind
+    if (ending_ || error_) signal_all(SIGKILL);  // and what they have left behind
     for (const auto& host : hosts_) host->finish();
-    while (!error_ && !all_finished()) {
-      turn();
+    for (bool is_cut_short = ending_; !error_ && !all_finished(); turn()) {
       if (ending_ && !std::exchange(is_cut_short, true)) signal_all(SIGKILL);
     }
     for (Rank& rank : ranks_) end_output(rank, false);
