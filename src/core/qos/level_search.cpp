@@ -159,7 +159,8 @@ void LevelSearch::improve() {
     }
     best_.taken.assign(best_.rungs.begin(), best_.rungs.end());
     const std::uint32_t rounds = std::max(left() / (trials_of_job * jobs), 1U);
-    learn(alone_, best_.taken, left() / rounds - draws_);
+    const std::uint32_t part = left() / rounds;
+    learn(alone_, best_.taken, part - std::min(part / 2, draws_));
     climb(alone_, best_);
   }
 }

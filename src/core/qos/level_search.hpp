@@ -6,7 +6,7 @@
 // levels are better, the twin measures them, and the effects learn from that, too: they are sums,
 // and jobs are not. Then the search goes on with single processes of all jobs, a rung up or down,
 // round by round, and with groups again in every third round. The last quarter of the budget begins
-// anew with the best levels of the rest: with more draws, as those of a search flatter what it
+// anew with the best levels of the rest: with twice the draws, as those of a search flatter what it
 // chose, and with losses that cost more.
 #pragma once
 
@@ -35,7 +35,7 @@ class LevelSearch {
   LevelSearch(const Options& options, LevelMoves& moves, Twin& twin);
 
   void run();
-  /// The default, if nothing helps or the twin failed.
+  /// The default, if nothing helps. If the twin failed, the best ones until then.
   const Rungs& best() const { return best_.rungs; }
   /// How often it found better ones.
   std::uint32_t found() const { return static_cast<std::uint32_t>(found_.size()); }
