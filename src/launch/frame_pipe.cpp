@@ -48,13 +48,8 @@ void FramePipe::close_out() {
   out_ = -1;
 }
 
-void FramePipe::finish() {
-  finishing_ = true;
-  flush();
-}
-
 void FramePipe::send(char kind, std::uint32_t rank, std::string_view text) {
-  if (out_ < 0 || finishing_) return;
+  if (out_ < 0) return;
   if (queued() + header + text.size() > most_queued) return close();
   const auto length = static_cast<std::uint32_t>(text.size());
   std::array<char, header> head{};
@@ -80,7 +75,6 @@ void FramePipe::flush() {
     }
     out_first_ += static_cast<std::size_t>(n);
   }
-  if (finishing_) close_out();
 }
 
 std::optional<FramePipe::Frame> FramePipe::take() {

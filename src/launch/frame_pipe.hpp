@@ -38,11 +38,9 @@ class FramePipe {
   /// Returns whether the other end sent bytes that are no frame.
   bool heard_nonsense() const { return nonsense_; }
   void close();
-  /// This side sends nothing more; frames from the other end are still received.
-  void finish();
 
   /// Queues a frame, with a text of at most `longest` bytes, and writes as much as the stream
-  /// takes. Does nothing after `finish`, or when the other end reads no more.
+  /// takes. Does nothing when the other end reads no more.
   void send(char kind, std::uint32_t rank, std::string_view text);
   /// Writes as much of the queued frames as the stream takes.
   void flush();
@@ -63,7 +61,6 @@ class FramePipe {
 
   int in_ = -1;
   int out_ = -1;
-  bool finishing_ = false;
   bool nonsense_ = false;
   std::string in_bytes_, out_bytes_;
   std::size_t in_first_ = 0, out_first_ = 0;  // of the bytes still in use

@@ -43,7 +43,7 @@ struct FileObject {
   FileView view;
   std::int64_t position = 0;  ///< this process's, in elements of the view
   bool is_atomic = false;
-  /// Deleted after an earlier life opened it: only its writes can be repeated.
+  /// Deleted or replaced after an earlier life opened it: only its writes can be repeated.
   bool is_gone = false;
   MPI_Info info = MPI_INFO_NULL;          ///< this file's own
   FileHints hints;                        ///< of it, as all processes agreed on them
