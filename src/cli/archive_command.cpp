@@ -346,8 +346,8 @@ void add_recover(CLI::App& archive, Outcome& outcome) {
       ->type_name("FILE");
   command->add_flag("--force", options->force, "overwrite an existing file");
   command->footer(
-      R"help(NAME alone is enough where one NAME.part-PID is there.
-weft cuts the file behind its last whole item, where it lies, and renames it, also with --out. It
+      R"help(NAME alone is enough where one NAME.part-PID exists.
+weft cuts the file after its last whole item, in place, and renames it, also with --out. It
 refuses a file that a process is still writing, and one that is damaged before its end. It does
 not look into items: weft archive check does. The exit code is 1 when nothing in the file is whole.
 

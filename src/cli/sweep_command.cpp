@@ -304,7 +304,7 @@ void add_sweep_command(CLI::App& root, Outcome& outcome) {
       ->group("Output");
   sweep
       ->add_option("--resume", s.directory,
-                   "keep each run in this directory, and continue with the runs that are there")
+                   "keep each run in this directory, and continue from the runs kept there")
       ->type_name("DIR")
       ->group("Output");
   add_force_option(*sweep, s.replaces);
