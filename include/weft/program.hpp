@@ -23,7 +23,7 @@ class Process {
   /// The communicator of all processes of the job. It is valid as long as this object.
   virtual Communicator& world() = 0;
   /// Returns the number of this rank's present life. It grows with each life. In a job from a file
-  /// it comes from the time of day, elsewhere the first life has number 1.
+  /// it comes from the time of day; elsewhere the first life is number 1.
   virtual Incarnation incarnation() const = 0;
   /// Returns the time since this life of the process joined the job, by the process's clock. In a
   /// simulation that is a simulated clock.
@@ -42,7 +42,7 @@ class Process {
 };
 
 /// A program's body, which runs once per process. A simulation runs it once per rank in the same
-/// address space, so the body keeps its state in local variables. It gets the arguments behind the
+/// address space, so the body keeps its state in local variables. It gets the arguments after the
 /// program's name, and returns the process's exit code.
 using Program = std::function<int(Process&, std::span<const std::string>)>;
 
@@ -52,7 +52,7 @@ using Program = std::function<int(Process&, std::span<const std::string>)>;
 /// std::exception. The rest of `main` belongs to the program: the process leaves the job during
 /// exit(3), with its exit code. When that code is 0, exit(3) waits until the programs of all
 /// processes are over, since they may need this process's messages again. A process that exits with
-/// 0 in another way, or before its program has returned, is an error of the job.
+/// 0 in another way, or before its program has returned, fails the job.
 int run_program(int argc, char** argv, const Program& program);
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A listening TCP socket, as servers of this tree open theirs.
+// Opens a listening TCP socket, for all servers in weft.
 #pragma once
 
 #include <netdb.h>
@@ -8,9 +8,9 @@
 
 namespace weft {
 
-/// On the first of `places` that can be had, IPv6 before IPv4; non-blocking, closed on exec. The
-/// IPv6 address of all interfaces takes IPv4 clients as well. A port whose last owner has just
-/// ended can be had. Not open on failure; errno has the reason of the last try.
+/// Listens on the first free one of `places`, IPv6 before IPv4; non-blocking, closed on exec. The
+/// IPv6 wildcard address accepts IPv4 clients as well. Reuses a port whose last owner has just
+/// ended. Not open on failure; errno has the reason of the last try.
 Descriptor listen_on(const addrinfo* places);
 
 }  // namespace weft

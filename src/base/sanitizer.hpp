@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which sanitizer the compiler adds: GCC says so by a macro, Clang by a feature.
+// Detects the sanitizer in use: GCC defines a macro, Clang has a feature.
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

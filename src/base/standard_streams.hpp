@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Standard streams of a process that may have been closed by who started it.
+// Standard streams of a process, which its parent may have closed.
 #pragma once
 
 #include <fcntl.h>

@@ -18,11 +18,11 @@ ErrorCode code_of_errno(int number);
 /// "cannot write 'x.tsa': No space left on device; free space, …" from ("write", "x.tsa", ENOSPC).
 Error system_error(std::string_view verb, std::string_view path, int number);
 
-/// What an exception says, and for std::bad_alloc what a user can do.
+/// An exception's message; for std::bad_alloc, one with a fix.
 std::string text_of(const std::exception& exception);
 
-/// A handler for std::set_terminate: tells the exception that nobody can catch (it left a thread,
-/// or came while another one was under way), and exits with ExitCode::system.
+/// A handler for std::set_terminate: prints an exception that nothing caught (it left a thread, or
+/// was thrown during unwinding), and exits with ExitCode::system.
 [[noreturn]] void end_by_exception();
 
 /// The whole text of a file or pipe. Errors: those of the system, and (invalid_argument) more than

@@ -74,7 +74,7 @@ struct EmulatedRun {
   Duration wall_time{};                          ///< of the command, launcher included
   /// Longest of a rank, from MPI_Init's end to MPI_Finalize's begin; of sockets: the client's.
   Duration program_time{};
-  Duration coarse{};  ///< the error of a latency, where it is more than some nanoseconds
+  Duration coarse{};  ///< the error of a latency, where it is more than a few nanoseconds
   std::string stdout_text;
   bool stdout_is_cut = false;         ///< the program printed more than is kept
   std::vector<std::string> warnings;  ///< one line each: more ranks than cores, …

@@ -18,14 +18,14 @@ namespace weft {
 
 struct RemoteOptions {
   std::string host;
-  std::vector<std::string> ssh;  ///< the command and its options; host and command follow
-  std::string weft;              ///< of the other machine
+  std::vector<std::string> ssh;  ///< ssh and its options; weft appends host and command
+  std::string weft;              ///< its path there
   std::string program;           ///< ProgramDescription; its lease ends before `patience` does
   Duration patience = Duration::seconds(30);  ///< a host that is silent for longer is lost
 };
 
-/// Connects when the first process is to be started there, and anew for the first one after it was
-/// lost. Owns ssh, which does not outlive it.
+/// Connects at the first start of a process there, and again at the first start after a loss. Owns
+/// ssh, which does not outlive it.
 class RemoteHost final : public Host {
  public:
   /// `signals` outlive it.
@@ -62,18 +62,18 @@ class RemoteHost final : public Host {
   pid_t ssh_ = -1;
   bool up_ = false;         // the agent has answered
   bool finishing_ = false;  // no process is expected to be there
-  bool is_killed_ = false;  // with all its processes
-  std::string why_;         // it is given up
-  /// Processes that are to be started when it has answered.
+  bool is_killed_ = false;  // SIGKILL went to its processes
+  std::string why_;         // reason for giving it up
+  /// Processes to start when the agent has answered.
   std::vector<std::pair<std::uint32_t, std::string>> starts_;
   std::map<std::uint32_t, std::uint32_t> unanswered_starts_;  // by rank
-  std::vector<std::uint32_t> kills_;                          // of these, to be ended at once
+  std::vector<std::uint32_t> kills_;                          // of starts_, to kill at once
   std::vector<std::pair<std::uint32_t, std::string>> grown_;  // for each agent: ranks, command
-  std::int64_t owed_output_ = 0;  // bytes that were heard, and that the agent does not know of yet
+  std::int64_t owed_output_ = 0;  // bytes received but not yet acknowledged to the agent
   Instant heard_{};
   Instant next_beat_{};
   Instant clear_at_{};
-  Instant kill_at_ = Instant::never();  // ssh, when it has not ended by then
+  Instant kill_at_ = Instant::never();  // of ssh, unless it has ended
 };
 
 }  // namespace weft

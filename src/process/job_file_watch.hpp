@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JobFileWatch: a job's file as one of its processes uses it: finds its rank, and then the others,
-// wherever they move to (paper 4, 4.5.6 and 4.5.7).
+// JobFileWatch: one process's view of a job's file. Finds the process's rank, and follows the
+// others when they move (paper 4, 4.5.6 and 4.5.7).
 #pragma once
 
 #include <sys/stat.h>
@@ -21,8 +21,8 @@ Result<JobSecret> secret_of(const JobFile& file);
 
 class JobFileWatch final : public NewsSource {
  public:
-  /// Reads the file, and looks its hosts up. `rank`: this process's, when the environment names it.
-  /// Errors: one line with the file's.
+  /// Reads the file, and looks up its hosts. `rank`: this process's, if the environment names it.
+  /// Errors: the file's, in one line.
   static Result<std::unique_ptr<JobFileWatch>> open(const std::string& path,
                                                     std::optional<std::uint32_t> rank);
 
@@ -35,19 +35,18 @@ class JobFileWatch final : public NewsSource {
   /// The place that this process took, and an endpoint that listens there.
   struct Place {
     NodeId self{};
-    /// By the time of day, until other ranks say that they know a later one.
+    /// From the time of day, until another rank knows a later one.
     std::shared_ptr<const OwnLife> life;
     OpenedFabric opened;
   };
-  /// `secret` is of those processes of the job that use the same fabric; a process with another one
-  /// is turned away. Listens at the first address of this machine that is free, or at the rank's:
-  /// no two processes can be one rank. When all are taken, it tries for some seconds more; that
-  /// blocks. Adds all other ranks as peers.
+  /// Processes of the job that use the same fabric share `secret`; a process with another one is
+  /// refused. Listens at the first address of this machine that is free, or at the rank's: no two
+  /// processes can have the same rank. When all are taken, it blocks and retries for some seconds.
+  /// Adds all other ranks as peers.
   Result<Place> take_place(const FabricChoice& choice, const JobSecret& secret);
 
-  /// Looks whether the file has changed, and gives the fabric the addresses that have. An
-  /// unreadable file is logged, and the old addresses stay. Error: another process was given this
-  /// rank.
+  /// Checks the file for changes, and gives the fabric the new addresses. Logs an unreadable file,
+  /// and keeps the old addresses. Error: this rank has moved elsewhere.
   Result<void> take_news(Fabric& fabric) override;
   Duration period() const override { return Duration::seconds(1); }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpillMemory: room for messages that are kept, on the heap up to a limit and in a mapped file
-// beyond it.
+// SpillMemory: memory for kept messages, on the heap up to a limit and in a mapped file beyond it.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +14,11 @@
 
 namespace weft {
 
-/// One thread. The file has no name: it is gone with the process.
+/// One thread. The file has no name and ends with the process.
 class SpillMemory final : public message::BodyMemory {
  public:
-  /// `directory`: empty: no file, so nothing beyond the limit. Errors: a directory that one cannot
-  /// write to.
+  /// Without `directory` there is no file, so nothing beyond the limit. Errors: an unwritable
+  /// directory.
   static Result<std::unique_ptr<SpillMemory>> open(ByteCount on_heap, const std::string& directory);
   ~SpillMemory() override;
 
@@ -39,7 +38,7 @@ class SpillMemory final : public message::BodyMemory {
   std::uint64_t spilled_ = 0;
   int file_ = -1;
   std::uint64_t file_end_ = 0;
-  std::unordered_map<std::byte*, std::uint64_t> mapped_;  // and where in the file
+  std::unordered_map<std::byte*, std::uint64_t> mapped_;  // with offset in the file
 };
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations under way: every one of them is waited for, even after failures, because their buffers
-// must not go away before; the first error is kept.
+// Operations: waits for every operation under way, even after failures, since their buffers must
+// stay valid until then; keeps the first error.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ class Operations {
   void receive(Rank from, Tag tag, std::span<std::byte> into) {
     pending_.push_back({communicator_->start_receive(from, tag, into), into.size()});
   }
-  /// Waits for the oldest that was not waited for.
+  /// Waits for the oldest pending operation.
   void wait_for_next() {
     const Pending next = pending_[waited_++];
     const auto done = communicator_->wait(next.operation);
@@ -38,7 +38,7 @@ class Operations {
   }
   bool ok() const { return !error_.has_value(); }
   std::size_t pending() const { return pending_.size() - waited_; }
-  /// Waits for all; then it is empty again, but remembers the error.
+  /// Waits for all. It is empty then, but keeps the error.
   Result<void> finish() {
     while (waited_ < pending_.size()) wait_for_next();
     pending_.clear();

@@ -31,8 +31,8 @@ struct RoundGrid {
     const std::uint64_t n = t.value() - first.value();
     return is_power_of_two() ? n >> std::countr_zero(computes) : n / computes;
   }
-  /// A schedule asks for it several times per contribution. A division would take most of the
-  /// time, and most numbers of nodes are powers of two.
+  /// A schedule calls this several times per contribution. A division would take most of the time,
+  /// and most numbers of nodes are powers of two.
   std::uint32_t compute_of(TimesliceIndex t) const {
     const std::uint64_t n = t.value() - first.value();
     return static_cast<std::uint32_t>(is_power_of_two() ? n & (computes - 1) : n % computes);
@@ -101,8 +101,8 @@ class InputSchedule {
   /// The contribution's compute node has received it (paper 1, III.C: the acknowledgement).
   /// `latency` is the time from the start of the contribution to the acknowledgement.
   virtual void on_acknowledged(Instant now, TimesliceIndex t, Duration latency) = 0;
-  /// A message of compute node `from`'s part has arrived. The bytes come from outside; the schedule
-  /// ignores malformed ones.
+  /// A message from the part of compute node `from` has arrived. The bytes come from outside; the
+  /// schedule ignores malformed ones.
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
   /// Moves messages into `out` while it has room. The machine calls it after every event.
   virtual void write_messages(Instant now, MessageBox& out) = 0;

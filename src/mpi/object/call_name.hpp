@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallName: a call of a collective operation, as a message says it; CallRecord: those of a process.
+// CallName: names a collective call in a message; CallRecord: the recent calls of a process.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,20 +15,20 @@ namespace weft::mpi {
 enum class CallKind : std::uint8_t { blocking, nonblocking, persistent };
 
 /// Kind, operation, root and number of a call, in the bits of a message's length that short
-/// messages leave free. Members of a group make the same calls in the same order. A persistent
-/// operation has a number of its own, which no other has.
+/// messages leave free. Members of a group make the same calls in the same order. Each persistent
+/// operation has a unique number.
 class CallName {
  public:
-  /// In place of a root that members know by different names, as between two groups.
+  /// Stands for a root that members number differently, as between groups.
   static constexpr std::uint32_t no_root = 0xf'ffff;
-  /// Of a call that has no name: it fits to any.
+  /// An unnamed call, which fits any other.
   CallName() = default;
   CallName(collective::Operation operation, std::uint32_t root, std::uint32_t number,
            CallKind kind = CallKind::blocking, bool is_among_neighbors = false)
       : bits_((std::uint64_t{number} & most) << 44 | (std::uint64_t{root} & most) << 24 |
               std::uint64_t{is_among_neighbors} << 23 | static_cast<std::uint64_t>(kind) << 21 |
               (static_cast<std::uint64_t>(operation) + 1) << 16) {}
-  /// Takes the two parts of what `with` returned.
+  /// `of` and `length_of` split the word that `with` returned.
   static CallName of(std::uint64_t word) {
     CallName name;
     name.bits_ = word & ~length_bits;
@@ -40,7 +40,7 @@ class CallName {
 
   bool fits(CallName other) const { return bits_ == other.bits_ || bits_ == 0 || other.bits_ == 0; }
   bool is_named() const { return bits_ != 0; }
-  /// False: a word from outside that no process says.
+  /// False: a received word that no process sends.
   bool is_sound() const {
     const std::uint64_t operation = bits_ >> 16 & 0x1f;
     constexpr auto last = static_cast<std::uint64_t>(collective::Operation::exclusive_scan) + 1;
@@ -49,7 +49,7 @@ class CallName {
   CallKind kind() const { return static_cast<CallKind>(bits_ >> 21 & 0x3); }
   /// Modulo 2^20.
   std::uint32_t number() const { return static_cast<std::uint32_t>(bits_ >> 44); }
-  /// The root is modulo 2^20, and so is the number, of which the one nearest to `near` is meant.
+  /// The root is modulo 2^20, and so is the number: the text has the one nearest to `near`.
   std::string text(std::uint32_t near) const {
     const auto operation = static_cast<collective::Operation>((bits_ >> 16 & 0x1f) - 1);
     const std::uint64_t root = bits_ >> 24 & most;
@@ -82,7 +82,7 @@ class CallRecord {
     return recent_[count_ % recent_.size()] = {operation, root, count_, kind, is_among_neighbors};
   }
   std::uint32_t count() const { return count_; }
-  /// Returns the call with the number of another process's; one without a name if it is not known.
+  /// Returns this process's call of that number; an unnamed one if it is not recent.
   CallName of_number(std::uint32_t number) const {
     const CallName own = recent_[number % recent_.size()];
     return own.number() == number ? own : CallName{};

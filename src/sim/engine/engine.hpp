@@ -18,15 +18,14 @@ class EventHandler {
  public:
   virtual ~EventHandler() = default;
   virtual void on_event(const Event& event) = 0;
-  /// The event is likely to happen soon: time to fetch its data into the cache. Nothing else may
-  /// happen.
+  /// Prefetches the data of an event that is likely to happen soon. Must have no other effect.
   virtual void fetch(const Event& event, Ahead ahead) const;
 };
 
 /// Single-threaded. Handlers must outlive it.
 class Engine {
  public:
-  /// `sources`: how many vertices and agents there are that cause events, 0 … sources−1.
+  /// `sources`: number of vertices and agents that cause events, 0 … sources−1.
   explicit Engine(std::uint32_t sources) : sequences_(sources, 0) {
     queue_.look_ahead_if(fetches_);
   }
@@ -37,13 +36,12 @@ class Engine {
   void handle(EventKind kind, EventHandler& handler) {
     handlers_[static_cast<std::size_t>(kind)] = &handler;
   }
-  /// Whether handlers are to fetch the data of the next events: worth it where records do not fit
-  /// into caches.
+  /// Turns prefetching by handlers on or off: worth it where records do not fit into caches.
   void fetch_ahead_if(bool large) {
     fetches_ = large;
     queue_.look_ahead_if(large);
   }
-  /// Returns whether anything looks at what events name before they happen.
+  /// Returns whether handlers prefetch the data of coming events.
   bool fetches_ahead() const { return fetches_; }
 
   /// `at` is not before now.
@@ -58,9 +56,8 @@ class Engine {
                  .detail = detail,
                  .payload = payload});
   }
-  /// A wake-up has a place of its own among the events of its instant, behind all that others
-  /// cause: when it was scheduled, and whether once or twice, makes no difference. Nothing but
-  /// fetches may depend on `detail` and `payload`.
+  /// A wake-up comes after all events of its instant that have other causes, whenever it was
+  /// scheduled, and whether once or twice. Only prefetches may depend on `detail` and `payload`.
   void schedule_wake(std::uint32_t vertex, PicoInstant at, EventKind kind, std::uint32_t target,
                      std::uint16_t detail = 0, std::uint64_t payload = 0) {
     queue_.push({.time = at,
@@ -72,7 +69,7 @@ class Engine {
                  .payload = payload});
   }
 
-  /// The same for an agent that acts on behalf of the vertex; behind the wake-ups of vertices.
+  /// The same for an agent that acts for the vertex; after the wake-ups of vertices.
   void schedule_agent_wake(std::uint32_t vertex, PicoInstant at, std::uint32_t agent) {
     WEFT_CHECK(at >= now_, "a wake-up at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
     queue_.push({.time = at,
@@ -84,8 +81,8 @@ class Engine {
                  .payload = 0});
   }
 
-  /// A timer that all parts of a divided simulation set alike, one after the other, for events of
-  /// the whole simulation. It comes behind the vertices' own events of its instant.
+  /// A timer for an event of the whole simulation. All parts of a divided simulation set the same
+  /// timers in the same order. It comes after the vertices' own events of its instant.
   void schedule_shared(PicoInstant at, std::uint32_t target, std::uint16_t detail,
                        std::uint64_t payload) {
     WEFT_CHECK(at >= now_, "a timer at {} ps, in the past of {} ps", at.ticks(), now_.ticks());
@@ -97,23 +94,22 @@ class Engine {
                  .detail = detail,
                  .payload = payload});
   }
-  /// Whether shared timers count here among the events: in one part they do.
+  /// Makes shared timers count as events here, or not: in one part they do.
   void count_shared(bool counts) {
     counts_[static_cast<std::size_t>(EventKind::shared_timer)] = counts ? 1 : 0;
   }
 
-  /// An event with the place in the order that `next_sequence` gave it, wherever that was: it was
-  /// caused in another process's part of the simulation.
+  /// Adds an event from another process's part of the simulation, with the place in the order that
+  /// `next_sequence` gave it there.
   void schedule_foreign(const Event& event) {
     WEFT_CHECK(event.time >= now_, "a foreign event at {} ps, in the past of {} ps",
                event.time.ticks(), now_.ticks());
     queue_.push(event);
   }
-  /// The place among its source's events of one that is to happen in another process's part.
+  /// The place in its source's order of an event for another process's part.
   std::uint32_t next_sequence(std::uint32_t source) { return sequences_[source]++; }
 
-  /// Handles everything before `end`, or until `stop`. Afterwards it is `end`, or the time of the
-  /// stop.
+  /// Handles all events before `end`, or until `stop`. Then the time is `end`, or that of the stop.
   void run_until(PicoInstant end);
   /// Ends `run_until` after the event at hand.
   void stop() { stopping_ = true; }
@@ -121,17 +117,17 @@ class Engine {
   /// Returns when the next event is; never: there is none.
   PicoInstant next_time() { return queue_.empty() ? PicoInstant::never() : queue_.front().time; }
 
-  /// The handler of a wake-up says that it was of use.
+  /// A handler reports that its wake-up had an effect.
   void count_wake() { ++events_; }
-  /// Returns when the last of `events` was that is no wake-up. Depends on nothing but the seed.
+  /// Returns the time of the last event other than wake-ups. Depends on nothing but the seed.
   PicoInstant last_event() const { return last_; }
-  /// Events handled; of the wake-ups those that were of use. Depends on nothing but the seed.
+  /// Events handled; of wake-ups, only those with an effect. Depends on nothing but the seed.
   std::uint64_t events() const { return events_; }
-  /// Everything handled, so the work that was done: with it are wake-ups that came to nothing, and
-  /// how many of these there are depends on how the work is split.
+  /// All events handled, a measure of the work: it includes wake-ups without effect, whose number
+  /// depends on how the simulation is divided.
   std::uint64_t handled() const { return handled_; }
-  /// A digest of every event handled, wake-ups apart: equal digests mean that the same happened at
-  /// the same times in the same order at every target, in any order between targets.
+  /// A digest of all events handled but wake-ups: equal digests mean the same events at the same
+  /// times, in the same order at each target, in any order between targets.
   std::uint64_t trace_hash() const { return hash_; }
 
  private:

@@ -12,11 +12,11 @@
 
 namespace weft::stream {
 
-/// All of them.
+/// The names of all schedules.
 std::span<const std::string_view> schedule_names();
 /// Checks whether `options.schedule` is known and its parameters are possible.
 Result<void> check_schedule(const StreamOptions& options);
-/// The parts of a schedule that was checked.
+/// Make the parts of a checked schedule.
 std::unique_ptr<schedule::InputSchedule> make_input_schedule(const StreamOptions& options,
                                                              std::uint32_t input);
 std::unique_ptr<schedule::ComputeSchedule> make_compute_schedule(const StreamOptions& options,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GOAL trace as actions of simulated ranks: every operation begins as soon as those that it
-// requires are done; a rank computes one thing at a time, and messages that may go do so first.
+// A GOAL trace as actions of simulated ranks: an operation begins as soon as its dependencies are
+// done; a rank runs one computation at a time, and ready messages go first.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace weft::trace {
 
-/// One thread. The trace outlives it; its messages are all paired (summary_of says so).
+/// One thread. The trace outlives it; all its messages are paired (see summary_of).
 class GraphFeed final : public sim::Feed {
  public:
   /// Every computation takes `compute_factor` times its length in the trace; at least 0.
@@ -26,7 +26,7 @@ class GraphFeed final : public sim::Feed {
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   struct Rank {
-    std::vector<std::uint32_t> missing;  // by operation: dependencies that do not hold yet
+    std::vector<std::uint32_t> missing;  // by operation: dependencies not yet met
     std::vector<std::uint32_t> first;    // by operation: its first dependency as `earlier`
     std::deque<std::uint32_t> messages;  // ready
     std::deque<std::uint32_t> calcs;     // ready

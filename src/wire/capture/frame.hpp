@@ -24,12 +24,12 @@ enum class LinkType : std::uint32_t {
   linux_cooked2 = 276,
 };
 
-/// The source or destination of a packet. Comparable, to be a key.
+/// The source or destination of a packet. Can serve as a key.
 struct NodeAddress {
   enum class Kind : std::uint8_t { none, lid, ipv4, ipv6 };
   Kind kind = Kind::none;
   std::uint64_t high = 0;
-  std::uint64_t low = 0;  ///< a LID or an IPv4 address is here alone
+  std::uint64_t low = 0;  ///< all of a LID or an IPv4 address
   auto operator<=>(const NodeAddress&) const = default;
 
   static NodeAddress ipv4(std::uint32_t address) { return {Kind::ipv4, 0, address}; }
@@ -55,18 +55,18 @@ enum class FrameKind : std::uint8_t {
   rdma,
   other,         ///< other traffic, or a frame that is too short for its headers
   cut,           ///< may have been RDMA: the capture kept too little of it to tell
-  unknown_link,  ///< of a link type that is none of LinkType's
+  unknown_link,  ///< of a link type that is not in LinkType
 };
 
-/// Reads a frame of which `bytes` were kept of `original` into `frame`, which is of use when the
-/// answer is `rdma`. Looks at the ICRC when `check_icrc` and the frame is whole.
+/// Reads a frame of `original` bytes, of which the capture kept `bytes`, into `frame`, which is
+/// valid for `rdma` only. Checks the ICRC if `check_icrc` and the frame is whole.
 FrameKind read_frame(LinkType link, std::span<const std::byte> bytes, std::uint32_t original,
                      bool check_icrc, RdmaFrame& frame);
-/// The same; nothing for all but RDMA.
+/// The same; nothing unless it is RDMA.
 std::optional<RdmaFrame> read_frame(LinkType link, std::span<const std::byte> bytes,
                                     std::uint32_t original, bool check_icrc);
 
-/// Bytes that write_frame needs at most beside the payload.
+/// Most bytes that write_frame needs beside the payload.
 constexpr std::size_t frame_overhead = 160;
 /// Writes a whole frame, with a payload of zeros, the IP header's checksum and the right ICRC.
 /// `link` is ethernet, for addresses of IP, or infiniband, for LIDs. Returns its length; `out` has
