@@ -30,7 +30,7 @@ struct Flight {
   bool leads_on = false;   ///< a greeting: when it has left its host, the next one may go
   Process from{}, to{};
   std::uint32_t from_attempt = 0;  ///< of its connection, as its end has numbered it
-  std::uint32_t to_attempt = 0;    ///< as the other end has; a greeting does not know
+  std::uint32_t to_attempt = 0;    ///< as the other end has; 0: a greeting that does not know
   std::uint32_t sequence = 0;      ///< within the connection and direction
   std::uint32_t next = kNone;
   RemoteRegion region{};

@@ -102,6 +102,15 @@ void SimEndpoint::meet(NodeId id, Peer& p, std::uint32_t theirs) {
   push(CompletionKind::peer_up, id, 0, p.link());
 }
 
+/// The other end has given up a connection that this one still has: both need another attempt.
+void SimEndpoint::meet_anew(NodeId id, Peer& p, std::uint32_t theirs) {
+  p.over = std::max(p.over, p.theirs);
+  p.heard = theirs;
+  end_link(id, p);
+  p.mine = 0;
+  try_to_connect(id);
+}
+
 void SimEndpoint::greeting_left() {
   --greetings_out_;
   send_greetings();
@@ -118,7 +127,8 @@ void SimEndpoint::send_greetings() {
                         .leads_on = true,
                         .from = process_,
                         .to = process_at(greeting.to, p),
-                        .from_attempt = p.mine};
+                        .from_attempt = p.mine,
+                        .to_attempt = p.theirs};
     ++greetings_out_;
     if (hub_.launch(f, 0)) continue;
     hub_.flights_[f].leads_on = false;
@@ -297,7 +307,12 @@ void SimEndpoint::take(std::uint32_t f) {
     hub_.flights_.give_back(f);
     return;
   }
-  if (attempt > p.theirs) meet(from, p, attempt);  // a message may overtake the greeting
+  const bool knows_no_attempt = is_greeting && flight.to_attempt == 0;
+  if (attempt > p.theirs && p.theirs != 0 && knows_no_attempt) {
+    meet_anew(from, p, attempt);
+  } else if (attempt > p.theirs) {
+    meet(from, p, attempt);  // a message may overtake the greeting
+  }
   if (is_greeting) {
     hub_.flights_.give_back(f);
   } else {

@@ -114,6 +114,7 @@ class SimEndpoint final : public Fabric {
   void try_to_connect(NodeId id);
   static void hear(Peer& peer, std::uint32_t life);
   void meet(NodeId id, Peer& peer, std::uint32_t theirs);
+  void meet_anew(NodeId id, Peer& peer, std::uint32_t theirs);
   void send_greetings();
   void quit(NodeId id, Peer& peer);
   void end_link(NodeId id, Peer& peer);

@@ -6,12 +6,14 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/rng.hpp"
 #include "sim/fabric/sim_endpoint.hpp"
 
 namespace weft::sim {
 namespace {
 
 /// Between two nodes of one host: through its memory.
+constexpr std::int64_t steps_of_spread = 8;
 constexpr PicoDuration local_latency = PicoDuration::nanoseconds(500);
 constexpr std::int64_t local_ps_per_byte = 100;
 
@@ -99,8 +101,8 @@ void SimHub::end_life(Process process) {
   disconnect_all(process);
   for_each_endpoint([&](const SimEndpoint& peer) {
     if (!peer.is_connecting_to(process)) return;
-    set_timer(peer.self(), now() + options_.death_notice, death,
-              make_notice(peer.process(), process, 0));
+    set_timer(peer.self(), now() + options_.death_notice + lateness(peer.self(), process.node),
+              death, make_notice(peer.process(), process, 0));
   });
 }
 
@@ -114,7 +116,24 @@ PicoInstant SimHub::blocked_since(NodeId a, NodeId b) const {
 
 bool SimHub::given_up(NodeId a, NodeId b) const {
   const PicoInstant since = blocked_since(a, b);
-  return since != PicoInstant::never() && now() - since >= options_.peer_timeout;
+  return since != PicoInstant::never() && now() - since >= options_.peer_timeout + lateness(a, b);
+}
+
+PicoDuration SimHub::lateness(NodeId a, NodeId b) const {
+  if (options_.notice_spread == PicoDuration{}) return {};
+  Rng rng(a.value() * hosts_.size() + b.value());
+  const auto step = static_cast<std::int64_t>(rng.below(steps_of_spread + 1));
+  return options_.notice_spread / steps_of_spread * step;
+}
+
+/// Somebody can no longer be reached: looks when each endpoint may have noticed.
+void SimHub::expect_unreachable() {
+  const bool at_once = options_.notice_spread == PicoDuration{};
+  for (std::int64_t step = 0; step <= (at_once ? 0 : steps_of_spread); ++step) {
+    agents_.set_shared_timer(
+        agent_, now() + options_.peer_timeout + options_.notice_spread / steps_of_spread * step,
+        unreachable);
+  }
 }
 
 bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
@@ -243,7 +262,7 @@ void SimHub::set_reachable(NodeId node, bool reachable) {
     relaunch_parked();
     return;
   }
-  agents_.set_shared_timer(agent_, now() + options_.peer_timeout, unreachable);
+  expect_unreachable();
 }
 
 void SimHub::set_partition(const std::vector<std::vector<std::uint32_t>>& groups) {
@@ -254,7 +273,7 @@ void SimHub::set_partition(const std::vector<std::vector<std::uint32_t>>& groups
     for (std::uint32_t g = 0; g < groups.size(); ++g) {
       for (const std::uint32_t node : groups[g]) group_[node] = g + 1;
     }
-    agents_.set_shared_timer(agent_, now() + options_.peer_timeout, unreachable);
+    expect_unreachable();
   }
   relaunch_parked();
 }

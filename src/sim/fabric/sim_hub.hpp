@@ -50,6 +50,9 @@ struct SimFabricOptions {
   bool prefetch = false;  ///< with `rc` and paged memory: pages are there when it is exposed
   /// A peer that cannot be reached for so long is reported down.
   PicoDuration peer_timeout = PicoDuration::seconds(10);
+  /// Each process learns of another one's death or outage up to so much later: always the same part
+  /// of it, and the other one another.
+  PicoDuration notice_spread{};
 };
 
 class SimEndpoint;
@@ -125,8 +128,11 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   void end_life(Process process);
   bool blocked(NodeId a, NodeId b) const { return blocked_since(a, b) != PicoInstant::never(); }
   PicoInstant blocked_since(NodeId a, NodeId b) const;
-  /// Blocked for the peer timeout.
+  /// Blocked for the peer timeout, and for as long as `a` takes to notice.
   bool given_up(NodeId a, NodeId b) const;
+  /// How much later than others `a` notices that `b` is gone.
+  PicoDuration lateness(NodeId a, NodeId b) const;
+  void expect_unreachable();
   /// Returns whether it is in the network now; if not, its host's memory or a blockade has it.
   bool launch(std::uint32_t flight, std::uint8_t level);
   void arrive(std::uint32_t flight);

@@ -16,13 +16,13 @@ namespace {
 
 class sim_hub : public testing::Test {
  protected:
-  sim_hub()
+  explicit sim_hub(const SimFabricOptions& options = {})
       : topology_(make_topology("star:2").value()),
         router_(make_router("d-mod-k", topology_).value()),
         engine_(topology_.vertices()),
         agents_(engine_),
         network_(topology_, *router_, NetworkOptions{}, engine_, 1),
-        hub_({}, {0, 1}, network_, agents_) {
+        hub_(options, {0, 1}, network_, agents_) {
     for (std::uint32_t n = 0; n < 2; ++n) {
       nodes_.push_back(hub_.open(NodeId(n), Incarnation(1), [] {}));
     }
@@ -74,6 +74,47 @@ TEST_F(sim_hub, what_a_killed_process_had_not_got_across_is_lost_with_its_memory
   EXPECT_EQ(poll(1), std::vector{CompletionKind::peer_down});
   EXPECT_EQ(std::count(there.begin(), there.end(), std::byte{1}), 4096);
   EXPECT_TRUE(network_.at_rest());
+}
+
+/// Each of the two nodes notices an outage at a time of its own.
+class sim_hub_that_notices_late : public sim_hub {
+ protected:
+  sim_hub_that_notices_late() : sim_hub(options()) {}
+
+  static SimFabricOptions options() {
+    SimFabricOptions options;
+    options.peer_timeout = timeout;
+    options.notice_spread = timeout * 2;
+    return options;
+  }
+  /// The time after which the node loses the other one, which is out of reach from now on.
+  PicoDuration notices_after(std::uint32_t node) {
+    const PicoInstant begin = engine_.now();
+    while (poll(node).empty() && engine_.now() - begin < timeout * 4) run_for(step);
+    return engine_.now() - begin;
+  }
+
+  static constexpr PicoDuration timeout = PicoDuration::milliseconds(10);
+  static constexpr PicoDuration step = PicoDuration::microseconds(100);
+};
+
+TEST_F(sim_hub_that_notices_late, has_an_outage_that_each_end_notices_at_its_own_time) {
+  hub_.set_reachable(NodeId(1), false);
+  const PicoDuration first = notices_after(1);
+  const PicoDuration second = first + notices_after(0);
+  EXPECT_GE(first, timeout);
+  EXPECT_LE(second, timeout * 3 + step * 2);
+  EXPECT_NE(first, second);
+}
+
+TEST_F(sim_hub_that_notices_late, connects_anew_after_an_outage_that_only_one_end_noticed) {
+  hub_.set_reachable(NodeId(1), false);
+  notices_after(1);
+  EXPECT_TRUE(poll(0).empty());
+  hub_.set_reachable(NodeId(1), true);
+  run_for(timeout);
+  EXPECT_EQ(poll(1), std::vector{CompletionKind::peer_up});
+  EXPECT_EQ(poll(0), (std::vector{CompletionKind::peer_down, CompletionKind::peer_up}));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ SimFabricOptions fabric_options(const Scenario& scenario, Duration peer_timeout)
   o.header_bytes = scenario.fabric.header_bytes;
   o.acknowledgement = to_pico(scenario.fabric.acknowledgement);
   o.death_notice = to_pico(scenario.fabric.death_notice);
+  o.notice_spread = to_pico(scenario.fabric.notice_spread);
   o.peer_timeout = to_pico(peer_timeout);
   if (const auto& reliable = scenario.fabric.reliable) {
     o.rc = RcOptions{.profile = reliable->device,

@@ -124,6 +124,7 @@ Result<void> check_scenario(const Scenario& s) {
       {"noise.mean", s.noise.mean},
       {"fabric.acknowledgement", s.fabric.acknowledgement},
       {"fabric.death-notice", s.fabric.death_notice},
+      {"fabric.notice-spread", s.fabric.notice_spread},
       {"random-faults.mean-length", s.random_faults.mean_length},
       {"random-faults.until", s.random_faults.until},
       {"programs.restart-after", s.programs.restart_after},

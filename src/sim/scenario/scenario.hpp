@@ -46,6 +46,7 @@ struct JobFabricOptions {
   std::uint32_t header_bytes = 32;  ///< that an operation adds to its own on the network
   Duration acknowledgement = Duration::microseconds(1);
   Duration death_notice = Duration::milliseconds(1);
+  Duration notice_spread{};  ///< each process may notice deaths and outages so much later
   std::optional<ReliableOptions> reliable;  ///< none: every message arrives
 };
 

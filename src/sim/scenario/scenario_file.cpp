@@ -239,6 +239,7 @@ class ScenarioFile {
     s.bytes("header", scenario_.fabric.header_bytes, 4096);
     s.duration("acknowledgement", scenario_.fabric.acknowledgement);
     s.duration("death-notice", scenario_.fabric.death_notice);
+    s.duration("notice-spread", scenario_.fabric.notice_spread);
     std::string transport = "messages";
     s.text("transport", transport);
     if (transport != "messages" && transport != "rc") {

@@ -27,7 +27,8 @@ enum Aspect : std::uint64_t {
   schedules,
   disturbances,
   faults,
-  splits
+  splits,
+  notices
 };
 
 template <class T, std::size_t N>
@@ -196,6 +197,14 @@ void draw_schedule(Rng rng, StreamOptions& o) {
   o.grant.open_timeslices = between(rng, 1, 32);
 }
 
+/// Draws whether nodes notice late, each at another time, that another one is gone.
+void draw_notices(Rng rng, const StreamOptions& o, sim::Scenario& s) {
+  if (chance(rng, 0.75)) return;
+  const double timeouts = magnitude(rng, 0.03, 3);
+  s.fabric.notice_spread =
+      Duration(static_cast<std::int64_t>(static_cast<double>(o.peer_timeout.ticks()) * timeouts));
+}
+
 /// Draws clocks, noise and other traffic on the network.
 void draw_disturbances(Rng rng, Duration length, sim::Scenario& s) {
   s.fabric.acknowledgement = microseconds(magnitude(rng, 0.3, 10));
@@ -239,6 +248,7 @@ Result<SwarmCase> draw_swarm_case(std::uint64_t seed, const sim::Scenario* like)
   draw_disturbances(root.split(Aspect::disturbances), length, drawn.scenario);
   drawn.patience = Duration::seconds(4) + o.peer_timeout * 50;
   draw_swarm_faults(root.split(Aspect::faults), root.split(Aspect::splits), length, drawn);
+  draw_notices(root.split(Aspect::notices), o, drawn.scenario);
   if (auto good = check_options(o); !good) return std::move(good).error();
   return drawn;
 }
@@ -270,9 +280,11 @@ std::string to_text(const SwarmCase& c) {
     text += fmt::format(" in flight {}-{} late factor {} open {}", o.grant.min_in_flight,
                         o.grant.max_in_flight, o.grant.late_factor, o.grant.open_timeslices);
   }
-  text += fmt::format("\n  clocks: {} {:.1f} ppm; noise: every {} for {}; traffic:",
-                      to_text(c.scenario.clocks.offset), c.scenario.clocks.drift_per_million,
-                      to_text(c.scenario.noise.every), to_text(c.scenario.noise.mean));
+  text +=
+      fmt::format("\n  clocks: {} {:.1f} ppm; noise: every {} for {}; notices: within {}; traffic:",
+                  to_text(c.scenario.clocks.offset), c.scenario.clocks.drift_per_million,
+                  to_text(c.scenario.noise.every), to_text(c.scenario.noise.mean),
+                  to_text(c.scenario.fabric.notice_spread));
   for (const sim::TrafficOptions& t : c.scenario.traffic) {
     text += fmt::format(" pattern {} load {:.3f} of {} B at level {}", static_cast<int>(t.pattern),
                         t.load, t.message_bytes, t.level);

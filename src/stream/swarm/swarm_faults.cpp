@@ -27,6 +27,7 @@ class FaultDraw {
   void draw(Rng split) {
     draw_usual();
     if (inputs_ > 1 && split.uniform() < 0.2) draw_split(split);
+    if (split.uniform() < 0.15) draw_pause_near_timeout(split);
     std::stable_sort(case_.faults.begin(), case_.faults.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
   }
@@ -173,6 +174,19 @@ class FaultDraw {
     const bool all_return = std::none_of(free_from_.begin(), free_from_.begin() + inputs_,
                                          [](Duration d) { return d == Duration::max(); });
     if (all_return && rng.uniform() < 0.5) case_.options.quorum = Quorum::majority;
+  }
+
+  /// Some peers may find the node dead and others not.
+  void draw_pause_near_timeout(Rng& rng) {
+    const auto node = static_cast<std::uint32_t>(rng.below(nodes_));
+    if (node == kept_input_) return;
+    faults::Fault fault{
+        .kind = Kind::stop, .at = scaled(length_, rng.uniform() * 1.2), .host = node};
+    fault.lasts = scaled(case_.options.peer_timeout, 0.8 + 0.4 * rng.uniform());
+    if (!reserve(node, fault.at, fault.lasts)) return;
+    case_.faults.push_back(fault);
+    leaves();
+    if (is_input(node)) case_.expected.may_miss_components = true;
   }
 
   /// Outages may overlap or follow each other closely: together they must be short.

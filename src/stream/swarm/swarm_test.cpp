@@ -44,7 +44,7 @@ TEST(swarm, draws_everything_that_it_may) {
   std::set<std::string> schedules, topologies;
   std::set<faults::Fault::Kind> kinds;
   std::uint32_t calm = 0, tiny = 0;
-  bool splits_inputs = false, has_quorum = false;
+  bool splits_inputs = false, has_quorum = false, notices_late = false, pauses_near_timeout = false;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     const auto drawn = draw_swarm_case(seed, nullptr);
     ASSERT_TRUE(drawn.ok()) << "seed " << seed << ": " << drawn.error().message;
@@ -54,7 +54,11 @@ TEST(swarm, draws_everything_that_it_may) {
       kinds.insert(fault.kind);
       splits_inputs |= fault.kind == faults::Fault::Kind::partition &&
                        fault.groups[1].front() < drawn->options.inputs;
+      const double timeouts = fault.lasts.to_seconds() / drawn->options.peer_timeout.to_seconds();
+      pauses_near_timeout |=
+          fault.kind == faults::Fault::Kind::stop && timeouts > 0.85 && timeouts < 1;
     }
+    notices_late |= drawn->scenario.fabric.notice_spread > drawn->options.peer_timeout;
     has_quorum |= drawn->options.quorum == Quorum::majority;
     calm += drawn->expected.calm;
     const sim::NetworkOptions& net = drawn->scenario.network;
@@ -65,6 +69,8 @@ TEST(swarm, draws_everything_that_it_may) {
   EXPECT_GE(kinds.size(), 6u);
   EXPECT_TRUE(splits_inputs);
   EXPECT_TRUE(has_quorum);
+  EXPECT_TRUE(notices_late);
+  EXPECT_TRUE(pauses_near_timeout);
   EXPECT_GT(calm, 100u);
   EXPECT_LT(calm, 450u);
   EXPECT_GT(tiny, 20u) << "buffers of a single packet";
