@@ -123,6 +123,7 @@ TEST(experiment, counts_the_windows_until_the_levels_changed_last) {
   ExperimentOptions options = short_experiment();
   options.placements = 4;
   options.controller = "model-predictive";
+  options.predictions = 200;
   const auto outcome = run_experiment(options);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   int changed = 0;
@@ -142,6 +143,7 @@ TEST_P(controlled_experiment, goes_on_where_it_was_interrupted_with_the_same_res
   options.period = Duration::microseconds(300);
   options.placements = 1;
   options.controller = GetParam();
+  options.predictions = 200;
   options.iterations = 12;
   const auto whole = run_experiment(options);
   const Directory directory;
@@ -472,6 +474,7 @@ TEST(experiments, repeat_traces_beside_workloads) {
   options->period = Duration::milliseconds(2);
   options->iterations = 2;
   options->placements = 1;
+  options->predictions = 100;  // the search is not the matter, and takes long with sanitizers
   const auto outcome = run_experiment(*options);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   ASSERT_EQ(outcome->jobs.size(), 3U);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/check.hpp"
 
@@ -15,11 +14,6 @@ constexpr double sigmas = 1.5;
 constexpr double least_noise = 0.0005;  ///< of one window's score
 constexpr std::uint32_t trials_between = 8;
 constexpr std::size_t watch_windows = 16;
-
-double mean_of(const std::vector<double>& values) {
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 }  // namespace
 

@@ -9,8 +9,10 @@ namespace weft::qos {
 namespace {
 
 constexpr double doubt_of_own = 1;
-constexpr int most_rounds = 100;
-constexpr double negligible = 1e-6;
+/// Of a fit; the next one goes on.
+constexpr int most_rounds = 30;
+constexpr double converged = 1e-5;
+constexpr double least_worth = 1e-6;
 
 }  // namespace
 
@@ -22,38 +24,59 @@ Effects::Effects(std::vector<Choice> choices, std::size_t jobs, double doubt)
     all += choice.options;
   }
   trials_.assign(all, 0);
+  taken_.resize(choices_.size());
   effects_.assign(jobs, std::vector<double>(all));
+  draws_.resize(jobs);
+  rest_.resize(jobs);
 }
 
-void Effects::add(const Taken& taken, Gains gains) {
-  for (std::size_t c = 0; c < taken.size(); ++c) ++trials_[first_[c] + taken[c]];
-  taken_.push_back(taken);
-  gains_.push_back(std::move(gains));
+void Effects::add(const Taken& taken, const Gains& gains, std::uint32_t draw) {
+  for (std::size_t c = 0; c < taken.size(); ++c) {
+    ++trials_[first_[c] + taken[c]];
+    taken_[c].push_back(static_cast<std::uint32_t>(taken[c]));
+  }
+  draw_.push_back(draw);
+  if (trials_of_draw_.size() <= draw) trials_of_draw_.resize(draw + std::size_t{1});
+  ++trials_of_draw_[draw];
+  for (std::size_t job = 0; job < effects_.size(); ++job) {
+    if (draws_[job].size() <= draw) draws_[job].resize(draw + std::size_t{1});
+    double rest = gains[job] - draws_[job][draw];
+    for (std::size_t c = 0; c < taken.size(); ++c) rest -= of(c, taken[c], job);
+    rest_[job].push_back(rest);
+  }
 }
 
 void Effects::fit() {
   for (std::size_t job = 0; job < effects_.size(); ++job) {
-    double mean = 0;
-    for (const auto& gains : gains_) mean += gains[job] / static_cast<double>(gains_.size());
-    std::vector<double> rest;  // of the gains, not explained yet
-    for (const auto& gains : gains_) rest.push_back(gains[job] - mean);
-    std::ranges::fill(effects_[job], 0);
     double most = 1;
-    for (int round = 0; round < most_rounds && most > negligible; ++round) {
+    for (int round = 0; round < most_rounds && most > converged; ++round) {
+      explain_draws(job);
       most = 0;
-      for (std::size_t c = 0; c < choices_.size(); ++c) {
-        most = std::max(most, explain(c, job, rest));
-      }
+      for (std::size_t c = 0; c < choices_.size(); ++c) most = std::max(most, explain(c, job));
     }
   }
 }
 
+/// Explains what is left of a job's gains by what trials of the same draw have in common.
+void Effects::explain_draws(std::size_t job) {
+  std::vector<double>& rest = rest_[job];
+  std::vector<double> steps(trials_of_draw_.size());
+  for (std::size_t t = 0; t < rest.size(); ++t) steps[draw_[t]] += rest[t];
+  for (std::size_t d = 0; d < steps.size(); ++d) {
+    steps[d] /= std::max(trials_of_draw_[d], 1.0);
+    draws_[job][d] += steps[d];
+  }
+  for (std::size_t t = 0; t < rest.size(); ++t) rest[t] -= steps[draw_[t]];
+}
+
 /// Explains what is left of a job's gains by the options of one choice. Returns the largest change
 /// of an effect.
-double Effects::explain(std::size_t choice, std::size_t job, std::vector<double>& rest) {
+double Effects::explain(std::size_t choice, std::size_t job) {
   const double doubt = choices_[choice].job == job ? doubt_of_own : doubt_;
+  const std::vector<std::uint32_t>& taken = taken_[choice];
+  std::vector<double>& rest = rest_[job];
   std::vector<double> steps(choices_[choice].options);
-  for (std::size_t t = 0; t < rest.size(); ++t) steps[taken_[t][choice]] += rest[t];
+  for (std::size_t t = 0; t < rest.size(); ++t) steps[taken[t]] += rest[t];
   double most = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     double& effect = effects_[job][first_[choice] + i];
@@ -61,7 +84,7 @@ double Effects::explain(std::size_t choice, std::size_t job, std::vector<double>
     effect += steps[i];
     most = std::max(most, std::abs(steps[i]));
   }
-  for (std::size_t t = 0; t < rest.size(); ++t) rest[t] -= steps[taken_[t][choice]];
+  for (std::size_t t = 0; t < rest.size(); ++t) rest[t] -= steps[taken[t]];
   return most;
 }
 
@@ -78,7 +101,7 @@ class Effects::Ascent {
 
   /// Makes the change that is worth the most. False: none is worth anything.
   bool step(const Value& value) {
-    double most = value(gains_) + negligible;
+    double most = value(gains_) + least_worth;
     std::size_t top = none, top_option = 0;
     for (std::size_t c = 0; c < from_.size(); ++c) {
       const std::size_t least = from_[c] - std::min(from_[c], farthest_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
@@ -26,9 +27,9 @@ class Effects {
   /// that took an option, since noise would choose otherwise; for its own job it is one.
   Effects(std::vector<Choice> choices, std::size_t jobs, double doubt);
 
-  /// Adds a trial.
-  void add(const Taken& taken, Gains gains);
-  /// Computes the effects from all trials.
+  /// Adds a trial. Those with the same `draw` of noise have something in common that is no effect.
+  void add(const Taken& taken, const Gains& gains, std::uint32_t draw);
+  /// Computes the effects from all trials, beginning with those of the last fit.
   void fit();
   /// What an option does to a job. Only differences between the options of a choice tell something.
   double of(std::size_t choice, std::size_t option, std::size_t job) const {
@@ -42,15 +43,19 @@ class Effects {
 
  private:
   class Ascent;
-  double explain(std::size_t choice, std::size_t job, std::vector<double>& rest);
+  double explain(std::size_t choice, std::size_t job);
+  void explain_draws(std::size_t job);
 
   double doubt_;
   std::vector<Choice> choices_;
-  std::vector<std::size_t> first_;            // by choice: its first option in a row of all
-  std::vector<Taken> taken_;                  // by trial
-  std::vector<Gains> gains_;                  // by trial
-  std::vector<double> trials_;                // by option: those that took it
-  std::vector<std::vector<double>> effects_;  // by job, then option
+  std::vector<std::size_t> first_;                 // by choice: its first option in a row of all
+  std::vector<std::vector<std::uint32_t>> taken_;  // by choice, then trial
+  std::vector<double> trials_;                     // by option: those that took it
+  std::vector<std::uint32_t> draw_;                // by trial
+  std::vector<double> trials_of_draw_;             // by draw
+  std::vector<std::vector<double>> effects_;       // by job, then option
+  std::vector<std::vector<double>> draws_;  // by job, then draw: what its trials have in common
+  std::vector<std::vector<double>> rest_;   // by job, then trial: not explained yet
 };
 
 }  // namespace weft::qos

@@ -35,7 +35,7 @@ Effects learnt(std::uint32_t trials) {
       if (taken[j] == 1) gains[(j + 1) % jobs] -= 0.02;
       gains[j] += 0.04 * (2 * rng.uniform() - 1);
     }
-    effects.add(taken, gains);
+    effects.add(taken, gains, 0);
   }
   effects.fit();
   return effects;
@@ -60,11 +60,37 @@ TEST(effects, tell_options_apart_that_trials_took_at_once) {
 
 TEST(effects, doubt_what_few_trials_show) {
   Effects effects({{.job = 0, .options = 2}}, 2, 4);
-  effects.add({0}, {0, 0});
-  effects.add({1}, {0.1, 0.1});
+  effects.add({0}, {0, 0}, 0);
+  effects.add({1}, {0.1, 0.1}, 0);
   effects.fit();
   EXPECT_NEAR(effects.of(0, 1, 0) - effects.of(0, 0, 0), 0.05, 1e-4);
   EXPECT_NEAR(effects.of(0, 1, 1) - effects.of(0, 0, 1), 0.02, 1e-4);
+}
+
+TEST(effects, leave_out_what_trials_of_a_draw_have_in_common) {
+  Effects effects({{.job = 0, .options = 2}}, 1, 4);
+  for (int i = 0; i < 50; ++i) {
+    effects.add({0}, {0.02}, 0);
+    effects.add({0}, {0.52}, 3);
+    effects.add({1}, {0.6}, 3);
+  }
+  effects.fit();
+  effects.fit();
+  EXPECT_NEAR(effects.of(0, 1, 0) - effects.of(0, 0, 0), 0.08, 0.005);
+}
+
+TEST(effects, follow_trials_that_come_after_a_fit) {
+  Effects effects({{.job = 0, .options = 2}}, 1, 4);
+  const auto add = [&](int trials, double gain) {
+    for (int i = 0; i < trials; ++i) {
+      effects.add({0}, {0}, 0);
+      effects.add({1}, {gain}, 0);
+    }
+    effects.fit();
+  };
+  add(10, 0.3);
+  add(1000, -0.1);
+  EXPECT_NEAR(effects.of(0, 1, 0) - effects.of(0, 0, 0), -0.096, 0.002);
 }
 
 TEST(effects, choose_the_options_that_are_worth_most_together) {
@@ -100,7 +126,7 @@ TEST(effects, change_one_choice_of_a_job_by_a_step_and_no_more_jobs_than_allowed
       taken[c] = rng.below(4);
       gains[c / 2] += 0.01 * static_cast<double>(taken[c] * (c + 1));
     }
-    effects.add(taken, gains);
+    effects.add(taken, gains, 0);
   }
   effects.fit();
   const Effects::Taken from(2 * jobs, 1);

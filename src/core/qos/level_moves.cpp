@@ -23,6 +23,11 @@ constexpr double needs_repair = -0.02;
 
 }  // namespace
 
+double mean_of(std::span<const double> values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
 double utility(double gain) {
   if (gain < -0.035) return 4 * -0.02 + 12 * (gain + 0.035) - 0.015;
   if (gain < -0.015) return 4 * (gain + 0.015) - 0.015;
@@ -31,9 +36,9 @@ double utility(double gain) {
 }
 
 double mean_utility(std::span<const double> gains) {
-  double sum = 0;
-  for (const double gain : gains) sum += utility(gain);
-  return gains.empty() ? 0 : sum / static_cast<double>(gains.size());
+  std::vector<double> values;
+  for (const double gain : gains) values.push_back(utility(gain));
+  return mean_of(values);
 }
 
 Configuration configuration_of(const Rungs& rungs) {

@@ -23,6 +23,8 @@ using Rungs = std::vector<std::uint8_t>;
 inline constexpr std::uint8_t middle_rung = 1;  ///< the default level
 inline constexpr std::uint8_t top_rung = 3;
 
+/// 0 of none.
+double mean_of(std::span<const double> values);
 /// The value of a job's gain: losses beyond noise count four times, and are nearly forbidden before
 /// anybody would notice them; large gains of one job do not pay for losses of others.
 double utility(double gain);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "base/check.hpp"
@@ -40,23 +39,11 @@ constexpr double doubt_of_processes = 16;
 constexpr int most_in_vain = 6;
 /// Of so many rounds one has groups.
 constexpr int rounds_of_a_kind = 3;
+/// The share of what is left that the last part of a search has for its starts: one in so many.
+constexpr std::uint32_t part_of_starts = 4;
 constexpr std::size_t any_option = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t predictions_of_job = 100;
 constexpr std::size_t least_predictions = 1000;
-
-/// The relative standard deviation of jobs' work between draws, of all jobs together.
-double noise_of(std::span<const std::vector<double>> work_by_draw) {
-  double squares = 0;
-  std::size_t degrees = 0;
-  for (std::size_t j = 0; j < work_by_draw.front().size(); ++j) {
-    double sum = 0;
-    for (const auto& work : work_by_draw) sum += work[j];
-    const double mean = sum / static_cast<double>(work_by_draw.size());
-    for (const auto& work : work_by_draw) squares += std::pow(work[j] / mean - 1, 2);
-    degrees += work_by_draw.size() - 1;
-  }
-  return degrees == 0 ? 0 : std::sqrt(squares / static_cast<double>(degrees));
-}
 
 }  // namespace
 
@@ -96,7 +83,8 @@ void LevelSearch::run() {
   improve_groups();
   improve();
   price_ = price_at_last;
-  draws_ = 2 * options_.draws;
+  first_draw_ = draws_;
+  draws_ *= 2;
   limit_ = budget;
   std::ranges::reverse(found_);
   auto starts = std::exchange(found_, {});
@@ -109,7 +97,8 @@ void LevelSearch::run() {
 /// The twin on default: what trials are compared with, and the slack of processes.
 void LevelSearch::begin_with_default() {
   best_ = {.taken = {}, .rungs = moves_.middle(), .gains = Gains(moves_.jobs())};
-  for (auto draw = static_cast<std::uint32_t>(base_work_.size()); draw < draws_; ++draw) {
+  for (auto draw = static_cast<std::uint32_t>(base_work_.size()); draw < first_draw_ + draws_;
+       ++draw) {
     if (failed_) return;
     ++predictions_;
     const auto jobs = twin_.predict(configuration_of(best_.rungs), draw, options_.share);
@@ -120,7 +109,7 @@ void LevelSearch::begin_with_default() {
     moves_.observe(jobs);
   }
   moves_.find_slack();
-  noise_ = noise_of(base_work_);
+  noise_.assign(moves_.jobs(), {});
   failed_ = failed_ || !ask_for_bounds();
 }
 
@@ -130,69 +119,70 @@ bool LevelSearch::ask_for_bounds() {
     if (!work) return false;
     bound_.push_back(*work / base_work_[0][j] - 1);
   }
-  const double mean = std::accumulate(bound_.begin(), bound_.end(), 0.0) /
-                      static_cast<double>(std::max<std::size_t>(bound_.size(), 1));
-  bearable_ = std::clamp(bearable_share * (mean - much), least_bearable, most_bearable);
+  bearable_ = std::clamp(bearable_share * (mean_of(bound_) - much), least_bearable, most_bearable);
   return true;
 }
 
-/// With the first of `starts` that helps.
+/// With the best of `starts`, of which the first ones are measured.
 void LevelSearch::begin_with(std::vector<Rungs> starts) {
+  const std::size_t few = std::max(left() / draws_ / part_of_starts, 1U);
+  if (starts.size() > few) starts.resize(few);
   for (Rungs& start : starts) {
-    if (left() == 0) return;
+    if (left() < draws_) return;
     Trial trial{.taken = {}, .rungs = std::move(start), .gains = {}};
     measure(trial);
-    if (failed_ || value_of(trial.gains) <= 0) continue;
+    if (failed_) return;
+    if (value_of(trial.gains) <= value_of(best_.gains)) continue;
     found_.push_back(trial.rungs);
     best_ = std::move(trial);
-    return;
   }
 }
 
-/// Rounds until the budget is used. The last one leaves some for levels that it measures.
+/// Rounds until the budget is used. Each leaves some for levels that it measures.
 void LevelSearch::improve() {
-  const auto jobs = static_cast<std::uint32_t>(moves_.jobs());
-  for (int round = 1; jobs > 0 && left() > 2 * draws_; ++round) {
+  for (int round = 1; moves_.jobs() > 0 && left() > 2 * draws_; ++round) {
     if (round % rounds_of_a_kind == 0) {
       improve_groups();
       continue;
     }
     best_.taken.assign(best_.rungs.begin(), best_.rungs.end());
-    const std::uint32_t rounds = std::max(left() / (trials_of_job * jobs), 1U);
-    const std::uint32_t part = left() / rounds;
-    learn(alone_, best_.taken, part - std::min(part / 2, draws_));
+    learn(alone_, best_.taken, trials_of_round());
     climb(alone_, best_);
   }
+}
+
+std::uint32_t LevelSearch::trials_of_round() const {
+  return std::min(trials_of_job * static_cast<std::uint32_t>(moves_.jobs()), left() / 2);
 }
 
 void LevelSearch::improve_groups() {
   Space groups = space_of(moves_.groups(best_.rungs), any_option, 0, doubt_of_groups);
   best_.taken.assign(groups.choices.size(), 0);
-  const auto half = trials_of_job * static_cast<std::uint32_t>(moves_.jobs()) / 2;
-  learn(groups, best_.taken, half);
+  learn(groups, best_.taken, trials_of_round() / 2);
   const Trial next = climb(groups, best_);
   groups.keeps = share_of_groups_as_before;
-  learn(groups, next.taken, half);
+  learn(groups, next.taken, trials_of_round() / 2);
   climb(groups, next);
 }
 
 /// Predicts so many trials that differ from `around`.
 void LevelSearch::learn(Space& space, const Taken& around, std::uint32_t trials) {
   trials = std::min(trials, left());
+  const auto draw_of = [this](std::uint32_t trial) { return first_draw_ + trial % draws_; };
   std::vector<Taken> taken;
   std::vector<Twin::Question> questions;
   Rng rng(predictions_);
   for (std::uint32_t t = 0; t < trials; ++t) {
     taken.push_back(draw_around(space, around, rng));
     questions.push_back(
-        {.levels = configuration_of(rungs_of(space, taken.back())), .draw = t % draws_});
+        {.levels = configuration_of(rungs_of(space, taken.back())), .draw = draw_of(t)});
   }
   predictions_ += trials;
   const auto work = twin_.predict_all(questions, options_.share);
   failed_ = failed_ || work.size() != trials;
   if (failed_) return;
   for (std::uint32_t t = 0; t < trials; ++t) {
-    space.effects.add(taken[t], gains_of(work[t], t % draws_));
+    space.effects.add(taken[t], gains_of(work[t], draw_of(t)), draw_of(t));
   }
   space.effects.fit();
 }
@@ -220,10 +210,10 @@ LevelSearch::Taken LevelSearch::draw_around(const Space& space, Taken taken, Rng
 /// in turn with fewer and fewer changes of the best levels. Returns the most valuable levels of the
 /// way.
 LevelSearch::Trial LevelSearch::climb(Space& space, Trial from) {
-  std::vector<Taken> seen = {from.taken};
+  std::vector<Taken> seen = {from.taken, best_.taken};
   Trial top;
   std::size_t changes = moves_.jobs();
-  for (int in_vain = 0; in_vain < most_in_vain && left() > 0; ++in_vain) {
+  for (int in_vain = 0; in_vain < most_in_vain && left() >= draws_; ++in_vain) {
     if (in_vain % 2 == 1) {
       from = best_;
       changes = std::max<std::size_t>(changes / 2, 1);
@@ -239,6 +229,7 @@ LevelSearch::Trial LevelSearch::climb(Space& space, Trial from) {
     if (failed_) break;
     if (value_of(trial.gains) > value_of(best_.gains) + least_improvement) {
       in_vain = -1;
+      changes = std::min(2 * changes, moves_.jobs());
       best_ = trial;
       found_.push_back(best_.rungs);
     }
@@ -256,20 +247,31 @@ void LevelSearch::measure(Trial& trial) {
 /// By all draws; the effects of `space` learn from each.
 void LevelSearch::measure(Trial& trial, Space& space) {
   std::vector<Twin::Question> questions;
-  for (std::uint32_t draw = 0; draw < draws_; ++draw) {
-    questions.push_back({.levels = configuration_of(trial.rungs), .draw = draw});
+  for (std::uint32_t i = 0; i < draws_; ++i) {
+    questions.push_back({.levels = configuration_of(trial.rungs), .draw = first_draw_ + i});
   }
   predictions_ += draws_;
   const auto work = twin_.predict_all(questions, options_.share);
   trial.gains.assign(moves_.jobs(), 0);
   failed_ = failed_ || work.size() != draws_;
   if (failed_) return;
-  for (std::uint32_t draw = 0; draw < draws_; ++draw) {
-    const Gains gains = gains_of(work[draw], draw);
-    for (std::size_t j = 0; j < gains.size(); ++j) trial.gains[j] += gains[j] / draws_;
-    space.effects.add(trial.taken, gains);
+  std::vector<Gains> by_job(moves_.jobs());
+  for (std::uint32_t i = 0; i < draws_; ++i) {
+    const Gains gains = gains_of(work[i], first_draw_ + i);
+    for (std::size_t j = 0; j < gains.size(); ++j) by_job[j].push_back(gains[j]);
+    space.effects.add(trial.taken, gains, first_draw_ + i);
+  }
+  for (std::size_t j = 0; j < by_job.size(); ++j) {
+    trial.gains[j] = mean_of(by_job[j]);
+    noise_[j].add(by_job[j]);
   }
   space.effects.fit();
+}
+
+void LevelSearch::Spread::add(std::span<const double> values) {
+  const double mean = mean_of(values);
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  degrees += static_cast<double>(values.size() - 1);
 }
 
 /// What a prediction with this draw gives more than on default.
@@ -282,10 +284,12 @@ LevelSearch::Gains LevelSearch::gains_of(std::span<const double> work, std::uint
 /// Of gains that all draws predict: their mean, in which losses that a reader of results would
 /// notice are nearly forbidden. Noise of windows would hide these; predictions have less.
 double LevelSearch::value_of(std::span<const double> gains) const {
-  const double loss =
-      std::min(bearable_ + errors_of_noise * noise_ * std::sqrt(2.0 / draws_), most_bearable);
   double sum = 0;
-  for (const double gain : gains) sum += gain < -loss ? -loss + price_ * (gain + loss) : gain;
+  for (std::size_t j = 0; j < gains.size(); ++j) {
+    const double error = std::sqrt(noise_[j].variance() / draws_);
+    const double loss = std::min(bearable_ + errors_of_noise * error, most_bearable);
+    sum += gains[j] < -loss ? -loss + price_ * (gains[j] + loss) : gains[j];
+  }
   return sum / static_cast<double>(std::max<std::size_t>(gains.size(), 1));
 }
 

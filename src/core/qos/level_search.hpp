@@ -6,8 +6,8 @@
 // levels are better, the twin measures them, and the effects learn from that, too: they are sums,
 // and jobs are not. Then the search goes on with single processes of all jobs, a rung up or down,
 // round by round, and with groups again in every third round. The last quarter of the budget begins
-// anew with the best levels of the rest: with twice the draws, as those of a search flatter what it
-// chose, and with losses that cost more.
+// anew with the best levels of the rest: with other draws, as those of a search flatter what it
+// chose, twice as many, and with losses that cost more.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ namespace weft::qos {
 class LevelSearch {
  public:
   struct Options {
-    std::uint32_t draws = 6;        ///< of levels that are measured, at least 1; at last twice that
+    std::uint32_t draws =
+        6;  ///< of levels that are measured, at least 1; at last twice as many others
     std::uint32_t predictions = 0;  ///< at most; 0: 100 for each job, and at least 1,000
     double share = 1;               ///< of a window, for each prediction
   };
@@ -58,6 +59,14 @@ class LevelSearch {
     Gains gains;
   };
 
+  /// How much values differ that ought to be the same.
+  struct Spread {
+    double squares = 0;
+    double degrees = 0;
+    void add(std::span<const double> values);
+    double variance() const { return degrees > 0 ? squares / degrees : 0; }
+  };
+
   Space space_of(std::vector<LevelMoves::Choice> choices, std::size_t farthest, double keeps,
                  double doubt) const;
   Rungs rungs_of(const Space& space, const Taken& taken) const;
@@ -65,6 +74,7 @@ class LevelSearch {
   void begin_with(std::vector<Rungs> starts);
   void improve();
   void improve_groups();
+  std::uint32_t trials_of_round() const;
   void learn(Space& space, const Taken& around, std::uint32_t trials);
   Taken draw_around(const Space& space, Taken taken, Rng& rng) const;
   Trial climb(Space& space, Trial from);
@@ -86,8 +96,9 @@ class LevelSearch {
   std::vector<Gains> base_work_;  // of the twin on default, by draw
   Gains bound_;                   // of the twin alone: what each job could gain
   double bearable_ = 0;           // loss of a job
-  double noise_ = 0;              // of a job's work in one prediction, relative
+  std::vector<Spread> noise_;     // by job: of its gain in one prediction
   double price_ = 0;              // of a larger loss
+  std::uint32_t first_draw_ = 0;  // of those that levels are measured by
   std::uint32_t draws_ = 0;
   std::uint32_t predictions_ = 0;
   std::uint32_t limit_ = 0;  // of predictions in this part of the search

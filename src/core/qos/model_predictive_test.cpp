@@ -28,7 +28,7 @@ class ToyTwin final : public Twin {
     if (fails) return {};
     shares.push_back(share);
     const auto weight = [&](std::size_t p) { return c.weight_of[c.level_of[p]]; };
-    std::uint64_t first = 10000 + 1000 * draw, second = 12000 - 1000 * draw;
+    std::uint64_t first = 10000 + 1000 * (draw % 7), second = 12000 - 1000 * (draw % 7);
     if (helps && weight(1) > 2) first += 500;
     for (const std::size_t p : {0U, 2U, 3U}) second -= weight(p) > 2 ? 60 : 0;
     for (std::size_t p = 4; p < 8; ++p) second -= weight(p) != 2 ? 30 : 0;
