@@ -16,12 +16,15 @@ double JobWindow::progress_of_slowest() const {
   return *std::min_element(progress.begin(), progress.end());
 }
 
+double gain(double work, double on_default) {
+  return (work - on_default) / std::max(on_default, 1.0);
+}
+
 double improvement(std::span<const std::uint64_t> work, std::span<const std::uint64_t> on_default) {
   WEFT_CHECK(work.size() == on_default.size());
   double sum = 0;
   for (std::size_t i = 0; i < work.size(); ++i) {
-    const auto before = static_cast<double>(on_default[i]);
-    sum += (static_cast<double>(work[i]) - before) / std::max(before, 1.0);
+    sum += gain(static_cast<double>(work[i]), static_cast<double>(on_default[i]));
   }
   return work.empty() ? 0 : sum / static_cast<double>(work.size());
 }

@@ -64,8 +64,10 @@ class Controller {
   virtual std::uint32_t accepted() const = 0;
 };
 
-/// The mean of each job's improvement, as a fraction of its work on the default level (3.3). A job
-/// that did nothing there counts as if it had done one iteration.
+/// The improvement of a job's work, as a fraction of that on the default level. A job that did
+/// nothing there counts as if it had done one iteration.
+double gain(double work, double on_default);
+/// The mean of the jobs' gains (3.3).
 double improvement(std::span<const std::uint64_t> work, std::span<const std::uint64_t> on_default);
 
 }  // namespace weft::qos

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/check.hpp"
+
 namespace weft::qos {
 namespace {
 
@@ -20,6 +22,7 @@ Effects::Effects(std::vector<Choice> choices, std::size_t jobs, double doubt)
     : doubt_(doubt), choices_(std::move(choices)) {
   std::size_t all = 0;
   for (const Choice& choice : choices_) {
+    WEFT_CHECK(choice.options <= 256, "{} options", choice.options);
     first_.push_back(all);
     all += choice.options;
   }
@@ -33,7 +36,7 @@ Effects::Effects(std::vector<Choice> choices, std::size_t jobs, double doubt)
 void Effects::add(const Taken& taken, const Gains& gains, std::uint32_t draw) {
   for (std::size_t c = 0; c < taken.size(); ++c) {
     ++trials_[first_[c] + taken[c]];
-    taken_[c].push_back(static_cast<std::uint32_t>(taken[c]));
+    taken_[c].push_back(static_cast<std::uint8_t>(taken[c]));
   }
   draw_.push_back(draw);
   if (trials_of_draw_.size() <= draw) trials_of_draw_.resize(draw + std::size_t{1});
@@ -73,7 +76,7 @@ void Effects::explain_draws(std::size_t job) {
 /// of an effect.
 double Effects::explain(std::size_t choice, std::size_t job) {
   const double doubt = choices_[choice].job == job ? doubt_of_own : doubt_;
-  const std::vector<std::uint32_t>& taken = taken_[choice];
+  const std::vector<std::uint8_t>& taken = taken_[choice];
   std::vector<double>& rest = rest_[job];
   std::vector<double> steps(choices_[choice].options);
   for (std::size_t t = 0; t < rest.size(); ++t) steps[taken[t]] += rest[t];

@@ -14,7 +14,7 @@ namespace weft::qos {
 /// options do, and the rest as noise. So each trial tells something about many options.
 class Effects {
  public:
-  /// Options of which a trial takes one. They change one job.
+  /// Options of which a trial takes one, at most 256. They change one job.
   struct Choice {
     std::size_t job = 0;
     std::size_t options = 0;
@@ -48,12 +48,12 @@ class Effects {
 
   double doubt_;
   std::vector<Choice> choices_;
-  std::vector<std::size_t> first_;                 // by choice: its first option in a row of all
-  std::vector<std::vector<std::uint32_t>> taken_;  // by choice, then trial
-  std::vector<double> trials_;                     // by option: those that took it
-  std::vector<std::uint32_t> draw_;                // by trial
-  std::vector<double> trials_of_draw_;             // by draw
-  std::vector<std::vector<double>> effects_;       // by job, then option
+  std::vector<std::size_t> first_;                // by choice: its first option in a row of all
+  std::vector<std::vector<std::uint8_t>> taken_;  // by choice, then trial
+  std::vector<double> trials_;                    // by option: those that took it
+  std::vector<std::uint32_t> draw_;               // by trial
+  std::vector<double> trials_of_draw_;            // by draw
+  std::vector<std::vector<double>> effects_;      // by job, then option
   std::vector<std::vector<double>> draws_;  // by job, then draw: what its trials have in common
   std::vector<std::vector<double>> rest_;   // by job, then trial: not explained yet
 };

@@ -86,12 +86,15 @@ void LevelSearch::run() {
   first_draw_ = draws_;
   draws_ *= 2;
   limit_ = budget;
+  if (found_.empty()) return;
+  accepted_ = found();
   std::ranges::reverse(found_);
   auto starts = std::exchange(found_, {});
   begin_with_default();
-  if (starts.empty()) return;
   begin_with(std::move(starts));
   improve();
+  // What is known of noise now may forbid what was allowed when these levels were found.
+  if (value_of(best_.gains) <= 0) best_.rungs = moves_.middle();
 }
 
 /// The twin on default: what trials are compared with, and the slack of processes.
@@ -105,7 +108,7 @@ void LevelSearch::begin_with_default() {
     failed_ = jobs.size() != moves_.jobs();
     if (failed_) return;
     auto& work = base_work_.emplace_back();
-    for (const JobWindow& job : jobs) work.push_back(std::max(job.progress_of_slowest(), 1.0));
+    for (const JobWindow& job : jobs) work.push_back(job.progress_of_slowest());
     moves_.observe(jobs);
   }
   moves_.find_slack();
@@ -117,18 +120,19 @@ bool LevelSearch::ask_for_bounds() {
   for (std::size_t j = bound_.size(); j < moves_.jobs(); ++j) {
     const auto work = twin_.predict_alone(j, 0, options_.share);
     if (!work) return false;
-    bound_.push_back(*work / base_work_[0][j] - 1);
+    bound_.push_back(gain(*work, base_work_[0][j]));
   }
   bearable_ = std::clamp(bearable_share * (mean_of(bound_) - much), least_bearable, most_bearable);
   return true;
 }
 
-/// With the best of `starts`, of which the first ones are measured.
+/// With the best of the first few `starts`, or the first one after them that helps.
 void LevelSearch::begin_with(std::vector<Rungs> starts) {
-  const std::size_t few = std::max(left() / draws_ / part_of_starts, 1U);
-  if (starts.size() > few) starts.resize(few);
+  std::size_t few = std::max(left() / draws_ / part_of_starts, 1U);
   for (Rungs& start : starts) {
-    if (left() < draws_) return;
+    const bool is_enough = few == 0 && !found_.empty();
+    if (is_enough || left() < draws_) return;
+    few -= few > 0;
     Trial trial{.taken = {}, .rungs = std::move(start), .gains = {}};
     measure(trial);
     if (failed_) return;
@@ -207,8 +211,8 @@ LevelSearch::Taken LevelSearch::draw_around(const Space& space, Taken taken, Rng
 }
 
 /// Goes from some levels where the effects say, and from there again, by what the twin says of it;
-/// in turn with fewer and fewer changes of the best levels. Returns the most valuable levels of the
-/// way.
+/// in turn with changes of the best levels, fewer after each failure. Returns the most valuable
+/// levels of the way.
 LevelSearch::Trial LevelSearch::climb(Space& space, Trial from) {
   std::vector<Taken> seen = {from.taken, best_.taken};
   Trial top;
@@ -277,7 +281,9 @@ void LevelSearch::Spread::add(std::span<const double> values) {
 /// What a prediction with this draw gives more than on default.
 LevelSearch::Gains LevelSearch::gains_of(std::span<const double> work, std::uint32_t draw) const {
   Gains gains;
-  for (std::size_t j = 0; j < work.size(); ++j) gains.push_back(work[j] / base_work_[draw][j] - 1);
+  for (std::size_t j = 0; j < work.size(); ++j) {
+    gains.push_back(gain(work[j], base_work_[draw][j]));
+  }
   return gains;
 }
 

@@ -26,8 +26,8 @@ namespace weft::qos {
 class LevelSearch {
  public:
   struct Options {
-    std::uint32_t draws =
-        6;  ///< of levels that are measured, at least 1; at last twice as many others
+    /// Of levels that are measured, at least 1; at last twice as many others.
+    std::uint32_t draws = 6;
     std::uint32_t predictions = 0;  ///< at most; 0: 100 for each job, and at least 1,000
     double share = 1;               ///< of a window, for each prediction
   };
@@ -36,10 +36,10 @@ class LevelSearch {
   LevelSearch(const Options& options, LevelMoves& moves, Twin& twin);
 
   void run();
-  /// The default, if nothing helps. If the twin failed, the best ones until then.
+  /// The default, if nothing helps, or if the twin failed while the last part began.
   const Rungs& best() const { return best_.rungs; }
-  /// How often it found better ones.
-  std::uint32_t found() const { return static_cast<std::uint32_t>(found_.size()); }
+  /// How often it found better ones, in both parts.
+  std::uint32_t found() const { return accepted_ + static_cast<std::uint32_t>(found_.size()); }
 
  private:
   using Gains = Effects::Gains;
@@ -100,6 +100,7 @@ class LevelSearch {
   double price_ = 0;              // of a larger loss
   std::uint32_t first_draw_ = 0;  // of those that levels are measured by
   std::uint32_t draws_ = 0;
+  std::uint32_t accepted_ = 0;  // of the first part
   std::uint32_t predictions_ = 0;
   std::uint32_t limit_ = 0;  // of predictions in this part of the search
   bool failed_ = false;

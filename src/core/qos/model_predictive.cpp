@@ -52,18 +52,17 @@ void ModelPredictive::search() {
   now_ = configuration_of(search.best());
 }
 
-/// The levels stay, unless the jobs do worse with them than on default.
+/// The levels stay, unless the jobs do worse with them than on default. Later a job may do less for
+/// reasons of its own.
 void ModelPredictive::watch(std::span<const JobWindow> jobs) {
+  if (watched_windows_ == windows_of_a_look) return;
   for (std::size_t j = 0; j < jobs.size(); ++j) watched_[j] += jobs[j].progress_of_slowest();
   if (++watched_windows_ < windows_of_a_look) return;
   std::vector<double> gains;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    gains.push_back(watched_[j] / watched_windows_ / std::max(default_work_[j] / windows_, 1.0) -
-                    1);
+    gains.push_back(gain(watched_[j] / watched_windows_, default_work_[j] / windows_));
   }
   if (mean_utility(gains) < harm) now_ = configuration_of(moves_.middle());
-  watched_.assign(jobs.size(), 0);
-  watched_windows_ = 0;
 }
 
 }  // namespace weft::qos

@@ -4,7 +4,7 @@
 // A trial costs the jobs nothing, and two trials can have the same noise, so that a difference of
 // less than the noise shows. The jobs run some windows on default before; then the search
 // (level_search.hpp) uses its budget of predictions at once. Where the jobs do worse than on
-// default after all, they go back to it.
+// default in the first windows after all, they go back to it.
 #pragma once
 
 #include <cstdint>

@@ -162,11 +162,48 @@ TEST(model_predictive, takes_back_what_costs_a_job_a_percent_however_much_anothe
 TEST(model_predictive, keeps_nothing_that_only_the_draws_of_its_search_flatter) {
   const RuleTwin* asked = nullptr;
   RuleTwin twin([&](const RuleTwin::Weight& weight) {
-    const double luck = asked->draw < LevelSearch::Options().draws ? 0.01 : -0.02;
+    const double luck = asked->draw < LevelSearch::Options().draws ? 0.03 : -0.004;
     return weight(1) > 2 ? std::pair{luck, 0.0} : std::pair{0.0, 0.0};
   });
   asked = &twin;
   EXPECT_EQ(settled(twin).configuration().level_of, all_default());
+}
+
+TEST(model_predictive, keeps_what_helps_when_other_draws_refuse_the_rest) {
+  const RuleTwin* asked = nullptr;
+  RuleTwin twin([&](const RuleTwin::Weight& weight) {
+    const bool flattered = asked->draw < LevelSearch::Options().draws;
+    if (weight(1) == 8) return std::pair{flattered ? 0.1 : -0.1, 0.0};
+    return std::pair{weight(1) == 4 ? 0.05 : 0.0, 0.0};
+  });
+  asked = &twin;
+  const Configuration found = settled(twin).configuration();
+  EXPECT_EQ(found.weight_of[found.level_of[1]], 4);
+}
+
+/// The first job's gain differs much from draw to draw and the second one's does not, so its loss
+/// of 0.9 % is one. Draws that are good for both in any case tell nothing about that.
+TEST(model_predictive, allows_a_job_for_its_own_noise_only) {
+  const RuleTwin* asked = nullptr;
+  RuleTwin twin([&](const RuleTwin::Weight& weight) {
+    const bool up = weight(1) > 2;
+    const double luck = asked->draw % 2 == 0 ? 1.1 : 0.9;
+    const double noise = asked->draw / 2 % 2 == 0 ? 0.05 : -0.05;
+    return std::pair{luck * (up ? 1.05 + noise : 1) - 1, luck * (up ? 0.991 : 1) - 1};
+  });
+  asked = &twin;
+  twin.alone = 90;
+  EXPECT_EQ(settled(twin).configuration().level_of, all_default());
+}
+
+TEST(model_predictive, helps_a_job_beside_one_that_completes_no_iteration) {
+  RuleTwin twin([](const RuleTwin::Weight& weight) {
+    return std::pair{weight(1) > 2 ? 0.05 : 0.0, -1.0};
+  });
+  twin.alone = 90;
+  const ModelPredictive controller = settled(twin);
+  const Configuration& found = controller.configuration();
+  EXPECT_GT(found.weight_of[found.level_of[1]], 2);
 }
 
 /// Sixteen jobs of four, of which raising process 1 helps job 0 only. Any other levels are another
@@ -250,7 +287,7 @@ TEST(model_predictive, has_more_predictions_for_more_jobs) {
   const std::vector<std::uint64_t> work(4, 1000);
   controller.on_window(std::vector<JobWindow>(CrowdTwin::jobs, {.iterations = work}));
   EXPECT_GT(twin.predictions, 1500U);
-  EXPECT_LE(twin.predictions, 1600U + 12U);
+  EXPECT_LE(twin.predictions, 1600U);
 }
 
 TEST(model_predictive, sees_gains_and_losses_of_less_than_an_iteration) {
