@@ -68,9 +68,10 @@ Result<void> run_all(const ExperimentOptions& options, const std::vector<Track*>
   for (Track* track : tracks) {
     std::unique_ptr<Controller> controller;
     if (track->is_controlled()) {
-      auto made = make_controller(options.controller, options.algorithm_1,
-                                  options.scenario.seed * 1'000'003 + track->placement(),
-                                  &track->twin(), options.predictions);
+      auto made = make_controller(
+          options.controller, options.algorithm_1,
+          options.scenario.seed * 1'000'003 + track->placement(), &track->twin(),
+          {.search = {.predictions = options.predictions}, .kept = &track->searches()});
       if (!made) return std::move(made).error();
       controller = std::move(made).value();
     }
@@ -86,7 +87,9 @@ Result<void> run_share(const ExperimentOptions& options,
   const ExperimentShare& share = options.share;
   std::vector<Track*> own, others;
   for (std::size_t i = 0; i < tracks.size(); ++i) {
-    (i % share.processes == share.rank ? own : others).push_back(tracks[i].get());
+    // Tracks on default and controlled ones, which may search, take turns: each process gets both.
+    const bool is_own = (i / 2 + i % 2) % share.processes == share.rank;
+    (is_own ? own : others).push_back(tracks[i].get());
   }
   Progress progress(tell, own.size() * std::uint64_t{options.iterations});
   auto ran = run_all(options, own, [&] { return progress.add(); });
@@ -111,9 +114,9 @@ void add_outcome(const std::vector<jobs::WorkloadJob>& jobs, const Placement& pl
                          .settled_after = controlled.settled_after(),
                          .improvements = {},
                          .accepted = controlled.accepted()};
-  for (std::uint32_t w = 0; w < on_default.windows().size(); ++w) {
-    const KeptWindow& before = on_default.windows()[w];
-    const KeptWindow& after = controlled.windows()[w];
+  for (std::uint32_t w = 0; w < on_default.kept().windows.size(); ++w) {
+    const KeptWindow& before = on_default.kept().windows[w];
+    const KeptWindow& after = controlled.kept().windows[w];
     const auto present = placement.in_window(w);
     std::vector<std::uint64_t> works, defaults;
     for (std::size_t j = 0; j < present.size(); ++j) {

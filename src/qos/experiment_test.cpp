@@ -136,6 +136,16 @@ TEST(experiment, counts_the_windows_until_the_levels_changed_last) {
   EXPECT_GT(changed, 0);
 }
 
+std::string read(const std::string& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string fingerprint_of(const std::string& text) {
+  const std::string key = "\"fingerprint\":\"";
+  return text.substr(text.find(key) + key.size(), 8);
+}
+
 class controlled_experiment : public testing::TestWithParam<const char*> {};
 
 TEST_P(controlled_experiment, goes_on_where_it_was_interrupted_with_the_same_result) {
@@ -161,6 +171,38 @@ TEST_P(controlled_experiment, goes_on_where_it_was_interrupted_with_the_same_res
   }
 }
 
+TEST(experiment, goes_on_with_what_a_search_found_instead_of_searching_again) {
+  const Directory directory;
+  ExperimentOptions options = short_experiment();
+  options.directory = directory.path();
+  options.placements = 1;
+  options.controller = "model-predictive";
+  options.predictions = 100;
+  const auto whole = run_experiment(options);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  const std::string file = directory.path() + "/model-predictive-0.json";
+  const std::string text = read(file);
+  const std::string fingerprint = fingerprint_of(text);
+  auto kept = kept_track_of(text, fingerprint);
+  ASSERT_TRUE(kept.ok());
+  ASSERT_EQ(kept->searches.size(), 1U);
+  EXPECT_EQ(configuration_of(kept->searches[0].rungs), whole->placements[0].levels);
+  // With other levels in its place the windows no longer fit, so it is what counts.
+  std::uint8_t& rung = kept->searches[0].rungs[0];
+  rung = rung == top_rung ? 0 : top_rung;
+  std::ofstream(file) << to_text(fingerprint, *kept);
+  const auto other = run_experiment(options);
+  ASSERT_FALSE(other.ok());
+  EXPECT_NE(other.error().message.find("chooses other levels for window 3"), std::string::npos)
+      << other.error().message;
+  // Levels of other processes are none: a search finds the same again.
+  kept->searches[0].rungs.pop_back();
+  std::ofstream(file) << to_text(fingerprint, *kept);
+  const auto again = run_experiment(options);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->jobs[0].controlled_work, whole->jobs[0].controlled_work);
+}
+
 INSTANTIATE_TEST_SUITE_P(of, controlled_experiment, testing::Values("climb", "model-predictive"));
 
 TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_them) {
@@ -177,11 +219,6 @@ TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_th
             std::string::npos);
   options.replaces = true;
   EXPECT_TRUE(run_experiment(options).ok());
-}
-
-std::string read(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 TEST(experiment, refuses_kept_windows_that_were_damaged_and_replaces_them_when_told_to) {
@@ -228,12 +265,11 @@ TEST(experiment, continues_no_windows_with_levels_that_its_controller_would_not_
   // As if the controller had chosen other levels for the last window.
   const std::string file = directory.path() + "/algorithm-1-0.json";
   const std::string text = read(file);
-  const std::string key = "\"fingerprint\":\"";
-  const std::string fingerprint = text.substr(text.find(key) + key.size(), 8);
-  auto windows = windows_of(text, fingerprint);
-  ASSERT_TRUE(windows.ok());
-  ++windows->back().levels;
-  std::ofstream(file) << to_text(fingerprint, *windows);
+  const std::string fingerprint = fingerprint_of(text);
+  auto kept = kept_track_of(text, fingerprint);
+  ASSERT_TRUE(kept.ok());
+  ++kept->windows.back().levels;
+  std::ofstream(file) << to_text(fingerprint, *kept);
   const auto refused = run_experiment(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find(

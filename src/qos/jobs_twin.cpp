@@ -40,12 +40,14 @@ std::span<const JobWindow> JobsTwin::predict(const Configuration& levels, std::u
   return windows_;
 }
 
-/// Other placements search on the other cores.
+/// Other placements of this process search on the other cores.
 std::vector<std::vector<double>> JobsTwin::predict_all(std::span<const Question> questions,
                                                        double share) {
   const PicoDuration length = length_of(options_.period, share);
   std::vector<std::optional<Result<WindowWork>>> seen(questions.size());
-  run_at_once(questions.size(), std::max(options_.threads / options_.placements, 1U),
+  const std::uint32_t processes = options_.share.processes;
+  const std::uint32_t searches = (options_.placements + processes - 1) / processes;
+  run_at_once(questions.size(), std::max(options_.threads / searches, 1U),
               [&](std::size_t i) { seen[i] = simulate(questions[i], length); });
   std::vector<std::vector<double>> all;
   for (const auto& window : seen) {

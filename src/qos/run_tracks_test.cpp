@@ -86,7 +86,7 @@ class tracks_at_once : public testing::Test {
     EXPECT_TRUE(ran.ok());
     EXPECT_EQ(completed, 2 * options_.iterations);
     EXPECT_EQ(controlled->settled_after(), 13U);
-    return to_text("", on_default->windows()) + to_text("", controlled->windows());
+    return to_text("", on_default->kept()) + to_text("", controlled->kept());
   }
 
   ExperimentOptions options_;
@@ -102,7 +102,7 @@ TEST_F(tracks_at_once, have_the_windows_that_follow_each_other_on_one_thread) {
     ASSERT_TRUE(alone->complete(*std::move(window)).ok());
   }
   const std::string one = windows(1);
-  EXPECT_TRUE(one.ends_with(to_text("", alone->windows())));
+  EXPECT_TRUE(one.ends_with(to_text("", alone->kept())));
   for (const unsigned threads : {2U, 3U, 8U}) EXPECT_EQ(windows(threads), one) << threads;
 }
 
@@ -136,7 +136,7 @@ TEST_F(tracks_at_once, stop_when_told_to_and_keep_windows_in_their_order) {
   const auto ran = run_tracks(tracks, 3, [&] { return ++completed < 4; });
   ASSERT_FALSE(ran.ok());
   EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
-  EXPECT_EQ(on_default->windows().size(), on_default->completed());
+  EXPECT_EQ(on_default->kept().windows.size(), on_default->completed());
   EXPECT_EQ(on_default->completed(), 4U);
 }
 

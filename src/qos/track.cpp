@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/crc32c.hpp"
 #include "base/system_error.hpp"
@@ -15,57 +14,12 @@
 namespace weft::qos {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double wait_unit = 10'000;
 /// Writing the file takes at most this share of the time.
 constexpr int least_pause_by_write = 20;
 constexpr auto least_pause = std::chrono::seconds(5);
 
-std::uint32_t checksum(const Json& windows) {
-  const std::string text = windows.dump();
-  return crc32c(std::as_bytes(std::span(text)));
-}
-
-std::uint32_t checksum(const Configuration& levels) {
-  return crc32c(std::as_bytes(std::span(levels.weight_of)),
-                crc32c(std::as_bytes(std::span(levels.level_of))));
-}
-
 }  // namespace
-
-std::string to_text(const std::string& fingerprint, const std::vector<KeptWindow>& windows) {
-  Json list = Json::array();
-  for (const KeptWindow& w : windows)
-    list.push_back({w.isolated, w.iterations, w.waited, w.levels});
-  const std::uint32_t sum = checksum(list);
-  return Json{{"fingerprint", fingerprint}, {"checksum", sum}, {"windows", std::move(list)}}
-             .dump() +
-         "\n";
-}
-
-Result<std::vector<KeptWindow>> windows_of(const std::string& text,
-                                           const std::string& fingerprint) {
-  try {
-    const Json json = Json::parse(text);
-    if (json.at("fingerprint") != fingerprint) {
-      return Error{ErrorCode::invalid_argument, "another experiment left it"};
-    }
-    if (json.at("checksum") != checksum(json.at("windows"))) {
-      return Error{ErrorCode::corrupt, "it is damaged: its windows do not have its checksum"};
-    }
-    std::vector<KeptWindow> windows;
-    for (const Json& w : json.at("windows")) {
-      windows.push_back({.isolated = w.at(0).get<decltype(KeptWindow::isolated)>(),
-                         .iterations = w.at(1).get<decltype(KeptWindow::iterations)>(),
-                         .waited = w.at(2).get<decltype(KeptWindow::waited)>(),
-                         .levels = w.at(3).get<decltype(KeptWindow::levels)>()});
-    }
-    return windows;
-  } catch (const Json::exception&) {
-    return Error{ErrorCode::corrupt, "it holds no windows of an experiment"};
-  }
-}
 
 Track::Track(const ExperimentOptions& options, const std::vector<jobs::WorkloadJob>& jobs,
              const Placement& placement, std::uint32_t index, Kind kind)
@@ -86,7 +40,7 @@ std::string Track::path() const {
 /// Returns the fingerprint of everything that decides a window's outcome. The number of iterations
 /// does not: a longer run continues a shorter one.
 std::string Track::fingerprint() const {
-  std::string text = fmt::format("4 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
+  std::string text = fmt::format("5 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
                                  options_.variants, options_.algorithm_1.levels);
   for (const auto& entry : options_.scenario.entries) {
     if (entry.key.starts_with("qos.")) continue;
@@ -98,8 +52,8 @@ std::string Track::fingerprint() const {
   }
   if (kind_ == Kind::controlled) {
     const Algorithm1Options& a = options_.algorithm_1;
-    text += fmt::format("{} {} {} {}\n", controller_->name(), a.threshold, a.default_windows,
-                        a.largest_weight);
+    text += fmt::format("{} {} {} {} {}\n", controller_->name(), controller_->version(),
+                        a.threshold, a.default_windows, a.largest_weight);
     if (options_.predictions > 0) text += fmt::format("{}\n", options_.predictions);
   }
   return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
@@ -111,12 +65,12 @@ Result<void> Track::load() {
   if (file.empty() || !std::filesystem::exists(file, error)) return {};
   const auto text = read_text_file(file);
   if (!text) return Error{text.error().code, "--out: " + text.error().message};
-  auto kept = windows_of(*text, fingerprint());
+  auto kept = kept_track_of(*text, fingerprint());
   if (!kept && options_.replaces) return {};
   if (!kept) return cannot_continue(kept.error().code, kept.error().message);
-  windows_ = std::move(kept).value();
-  if (windows_.size() > options_.iterations) windows_.resize(options_.iterations);
-  saved_ = windows_.size();
+  kept_ = std::move(kept).value();
+  if (kept_.windows.size() > options_.iterations) kept_.windows.resize(options_.iterations);
+  saved_ = kept_.windows.size();
   return {};
 }
 
@@ -127,11 +81,11 @@ Error Track::cannot_continue(ErrorCode code, std::string_view why) const {
 
 Result<void> Track::save() {
   const std::string file = path();
-  if (file.empty() || windows_.size() == saved_) return {};
+  if (file.empty() || kept_.windows.size() == saved_) return {};
   auto whole = WholeFile::create(file);
   if (!whole) return std::move(whole).error();
-  if (auto written = whole->write(to_text(fingerprint(), windows_)); !written) return written;
-  saved_ = windows_.size();
+  if (auto written = whole->write(to_text(fingerprint(), kept_)); !written) return written;
+  saved_ = kept_.windows.size();
   return whole->commit();
 }
 
@@ -162,7 +116,7 @@ bool Track::foresees(std::uint32_t window) const {
 }
 
 Result<void> Track::complete(KeptWindow window) {
-  windows_.push_back(std::move(window));
+  kept_.windows.push_back(std::move(window));
   return complete_kept();
 }
 
@@ -187,13 +141,13 @@ Result<void> Track::prepare() {
 
 /// A kept window has the levels that this controller chooses for it.
 Result<void> Track::check_kept() {
-  if (!has_kept_next() || windows_[completed_].levels == checksum(last_levels_)) return {};
+  if (!has_kept_next() || kept_.windows[completed_].levels == checksum(last_levels_)) return {};
   if (!options_.replaces) {
     return cannot_continue(ErrorCode::invalid_argument,
                            fmt::format("this version of {} chooses other levels for window {}",
                                        controller_->name(), completed_ + 1));
   }
-  windows_.resize(completed_);
+  kept_.windows.resize(completed_);
   saved_ = completed_;
   return {};
 }
@@ -201,7 +155,7 @@ Result<void> Track::check_kept() {
 /// The controller gets the outcome of the window.
 Result<void> Track::control() {
   if (kind_ == Kind::on_default) return {};
-  const KeptWindow& kept = windows_[completed_];
+  const KeptWindow& kept = kept_.windows[completed_];
   std::vector<std::vector<double>> waited;
   for (const auto& job : kept.waited) {
     auto& shares = waited.emplace_back();

@@ -20,23 +20,10 @@
 
 #include "qos/experiment.hpp"
 #include "qos/jobs_twin.hpp"
+#include "qos/kept_track.hpp"
 #include "qos/placement.hpp"
 
 namespace weft::qos {
-
-/// The record of a window, by jobs that are in it.
-struct KeptWindow {
-  std::vector<std::uint64_t> isolated;                 ///< default track: work of each job alone
-  std::vector<std::vector<std::uint64_t>> iterations;  ///< by process; default: the least only
-  std::vector<std::vector<std::uint32_t>> waited;      ///< in 1/10,000 of the window; controlled
-  std::uint32_t levels = 0;                            ///< checksum of the levels; controlled
-};
-
-/// The text of a track's file. `fingerprint` identifies its experiment.
-std::string to_text(const std::string& fingerprint, const std::vector<KeptWindow>& windows);
-/// Errors: no such text or a damaged one (corrupt), or that of another experiment
-/// (invalid_argument).
-Result<std::vector<KeptWindow>> windows_of(const std::string& text, const std::string& fingerprint);
 
 /// One thread at a time, except for `simulate`.
 class Track {
@@ -48,6 +35,8 @@ class Track {
 
   /// The model of the jobs for this track's controller.
   JobsTwin& twin() { return twin_; }
+  /// The results of its controller's searches, which the directory keeps.
+  std::vector<FoundLevels>& searches() { return kept_.searches; }
   /// Reads the windows that the directory keeps. Comes first. `controller`: null on default.
   Result<void> begin(std::unique_ptr<Controller> controller);
 
@@ -57,7 +46,7 @@ class Track {
   std::uint32_t completed() const { return completed_; }
   bool is_done() const { return completed_ == options_.iterations; }
   /// True: the directory had the next window, which `complete_kept` completes.
-  bool has_kept_next() const { return completed_ < windows_.size(); }
+  bool has_kept_next() const { return completed_ < kept_.windows.size(); }
   /// The levels of the next window.
   const Configuration& levels() const { return last_levels_; }
   /// Returns whether a window, the next one or a later one, will have the same levels as far as the
@@ -71,7 +60,7 @@ class Track {
   /// Writes the file, if it lacks a completed window.
   Result<void> save();
 
-  const std::vector<KeptWindow>& windows() const { return windows_; }
+  const KeptTrack& kept() const { return kept_; }
   /// Those of the last completed window.
   const Configuration& last_levels() const { return last_levels_; }
   std::uint32_t settled_after() const { return settled_after_; }
@@ -99,7 +88,7 @@ class Track {
   Kind kind_;
   JobsTwin twin_;
   std::unique_ptr<Controller> controller_;
-  std::vector<KeptWindow> windows_;
+  KeptTrack kept_;
   std::uint32_t completed_ = 0;
   std::size_t saved_ = 0;  // windows in the file
   Clock::time_point next_save_{};

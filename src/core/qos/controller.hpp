@@ -51,6 +51,8 @@ class Controller {
   virtual ~Controller() = default;
 
   virtual std::string_view name() const = 0;
+  /// A number that grows when it decides otherwise for the same windows than in an earlier weft.
+  virtual std::uint32_t version() const { return 1; }
   /// The mix of jobs is another one now. Everything starts anew (line 35).
   virtual void on_jobs(std::span<const JobFacts> jobs) = 0;
   /// The configuration of the next window. Valid until the next call of another function.

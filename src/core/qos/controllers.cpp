@@ -54,7 +54,7 @@ Result<void> check_controller(std::string_view name, const Algorithm1Options& op
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const Algorithm1Options& options,
                                                     std::uint64_t seed, Twin* twin,
-                                                    std::uint32_t predictions) {
+                                                    const ModelPredictiveOptions& with_twin) {
   if (auto good = check_controller(name, options); !good) return std::move(good).error();
   std::unique_ptr<Controller> made;
   if (name == "none") {
@@ -62,8 +62,7 @@ Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
   } else if (name == "algorithm-1") {
     made = std::make_unique<Algorithm1>(options, seed);
   } else if (name != "climb" && twin != nullptr) {
-    made = std::make_unique<ModelPredictive>(
-        ModelPredictiveOptions{.search = {.predictions = predictions}}, *twin);
+    made = std::make_unique<ModelPredictive>(with_twin, *twin);
   } else if (name == "model-predictive") {
     return Error{ErrorCode::invalid_argument,
                  "model-predictive needs a simulation of the jobs: use climb for real processes"};

@@ -9,6 +9,7 @@
 
 #include "core/qos/algorithm_1.hpp"
 #include "core/qos/controller.hpp"
+#include "core/qos/model_predictive.hpp"
 #include "core/qos/twin.hpp"
 #include "weft/result.hpp"
 
@@ -24,11 +25,11 @@ Result<void> check_controller(std::string_view name, const Algorithm1Options& op
 
 /// Makes the controller of that name. Controllers other than Algorithm 1 use only the number of
 /// levels of its options. `twin`: of the jobs, outlives the controller; null: nobody has one.
-/// `predictions`: as LevelSearch::Options has it.
+/// `with_twin`: of model-predictive.
 /// Errors: those of `check_controller`; model-predictive without a twin.
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const Algorithm1Options& options,
                                                     std::uint64_t seed, Twin* twin = nullptr,
-                                                    std::uint32_t predictions = 0);
+                                                    const ModelPredictiveOptions& with_twin = {});
 
 }  // namespace weft::qos

@@ -22,6 +22,14 @@
 
 namespace weft::qos {
 
+/// The result of a search.
+struct FoundLevels {
+  Rungs rungs;
+  std::uint32_t found = 0;  ///< how often there were better ones
+
+  friend bool operator==(const FoundLevels&, const FoundLevels&) = default;
+};
+
 /// One thread. For one search.
 class LevelSearch {
  public:
@@ -37,9 +45,9 @@ class LevelSearch {
 
   void run();
   /// The default, if nothing helps, or if the twin failed while the last part began.
-  const Rungs& best() const { return best_.rungs; }
-  /// How often it found better ones, in both parts.
-  std::uint32_t found() const { return accepted_ + static_cast<std::uint32_t>(found_.size()); }
+  FoundLevels best() const { return {.rungs = best_.rungs, .found = found()}; }
+  /// The twin failed.
+  bool failed() const { return failed_; }
 
  private:
   using Gains = Effects::Gains;
@@ -67,6 +75,7 @@ class LevelSearch {
     double variance() const { return degrees > 0 ? squares / degrees : 0; }
   };
 
+  std::uint32_t found() const { return accepted_ + static_cast<std::uint32_t>(found_.size()); }
   Space space_of(std::vector<LevelMoves::Choice> choices, std::size_t farthest, double keeps,
                  double doubt) const;
   Rungs rungs_of(const Space& space, const Taken& taken) const;

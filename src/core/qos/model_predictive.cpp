@@ -35,21 +35,39 @@ void ModelPredictive::on_window(std::span<const JobWindow> jobs) {
   if (settled_) return watch(jobs);
   for (std::size_t j = 0; j < jobs.size(); ++j) default_work_[j] += jobs[j].progress_of_slowest();
   if (++windows_ < options_.default_windows) return;
-  search();
+  const FoundLevels found = find();
+  now_ = configuration_of(found.rungs);
+  accepted_ = found.found;
   settled_ = true;
   watched_.assign(jobs.size(), 0);
   watched_windows_ = 0;
 }
 
-void ModelPredictive::search() {
+/// What an earlier run kept, or else what a search finds now.
+FoundLevels ModelPredictive::find() {
+  const std::size_t number = searches_++;
+  if (options_.kept == nullptr) return search();
+  std::vector<FoundLevels>& kept = *options_.kept;
+  if (number < kept.size() && fits(kept[number])) return kept[number];
+  kept.resize(std::min(number, kept.size()));
+  return search();
+}
+
+bool ModelPredictive::fits(const FoundLevels& levels) const {
+  return levels.rungs.size() == moves_.processes() &&
+         std::ranges::all_of(levels.rungs, [](std::uint8_t rung) { return rung <= top_rung; });
+}
+
+FoundLevels ModelPredictive::search() {
   const auto least = std::min_element(default_work_.begin(), default_work_.end());
   const double iterations = least == default_work_.end() ? 0 : *least / windows_;
   LevelSearch::Options options = options_.search;
   options.share = std::clamp(enough_iterations / std::max(iterations, 1.0), least_share, 1.0);
   LevelSearch search(options, moves_, twin_);
   search.run();
-  accepted_ = search.found();
-  now_ = configuration_of(search.best());
+  const FoundLevels best = search.best();
+  if (options_.kept != nullptr && !search.failed()) options_.kept->push_back(best);
+  return best;
 }
 
 /// The levels stay, unless the jobs do worse with them than on default. Later a job may do less for

@@ -20,6 +20,9 @@ namespace weft::qos {
 struct ModelPredictiveOptions {
   std::uint32_t default_windows = 2;  ///< observed first; at least 1
   LevelSearch::Options search;        ///< the share of a window is chosen by the jobs' iterations
+  /// The results of searches. Those that are there are taken in place of a search, one after the
+  /// other, and searches add theirs. Outlives the controller; null: nobody keeps them.
+  std::vector<FoundLevels>* kept = nullptr;
 };
 
 class ModelPredictive final : public Controller {
@@ -28,6 +31,7 @@ class ModelPredictive final : public Controller {
   ModelPredictive(const ModelPredictiveOptions& options, Twin& twin);
 
   std::string_view name() const override { return "model-predictive"; }
+  std::uint32_t version() const override { return 2; }
   void on_jobs(std::span<const JobFacts> jobs) override;
   const Configuration& configuration() const override { return now_; }
   void on_window(std::span<const JobWindow> jobs) override;
@@ -35,13 +39,16 @@ class ModelPredictive final : public Controller {
   std::uint32_t accepted() const override { return accepted_; }
 
  private:
-  void search();
+  FoundLevels find();
+  FoundLevels search();
+  bool fits(const FoundLevels& levels) const;
   void watch(std::span<const JobWindow> jobs);
 
   ModelPredictiveOptions options_;
   Twin& twin_;
   LevelMoves moves_;
   Configuration now_;
+  std::size_t searches_ = 0;
   bool settled_ = false;
   std::uint32_t windows_ = 0;
   std::uint32_t accepted_ = 0;

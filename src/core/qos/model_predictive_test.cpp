@@ -335,6 +335,30 @@ TEST(model_predictive, goes_back_to_default_when_jobs_do_worse_than_before) {
   EXPECT_EQ(controller.configuration().level_of, all_default());
 }
 
+TEST(model_predictive, takes_what_an_earlier_search_found_if_it_fits) {
+  const FoundLevels levels{.rungs = {0, 3, 1, 1, 1, 2, 1, 1}, .found = 5};
+  FoundLevels too_few = levels, too_high = levels;
+  too_few.rungs.pop_back();
+  too_high.rungs[0] = top_rung + 1;
+  for (const FoundLevels& there : {levels, too_few, too_high}) {
+    ToyTwin twin;
+    std::vector<FoundLevels> kept = {there};
+    const ModelPredictive controller = settled(twin, {.kept = &kept});
+    EXPECT_EQ(twin.predictions == 0, there == levels);
+    EXPECT_EQ(controller.configuration(), configuration_of(kept[0].rungs));
+    EXPECT_EQ(controller.accepted(), kept[0].found);
+    EXPECT_EQ(kept.size(), 1U);
+  }
+}
+
+TEST(model_predictive, keeps_nothing_of_a_search_whose_twin_failed) {
+  ToyTwin twin;
+  twin.fails = true;
+  std::vector<FoundLevels> kept;
+  settled(twin, {.kept = &kept});
+  EXPECT_TRUE(kept.empty());
+}
+
 TEST(model_predictive, starts_anew_when_the_mix_of_jobs_changes) {
   ToyTwin twin;
   ModelPredictive controller = settled(twin);
