@@ -121,9 +121,8 @@ class Directory {
 
 TEST(experiment, counts_the_windows_until_the_levels_changed_last) {
   ExperimentOptions options = short_experiment();
-  options.placements = 4;
   options.controller = "model-predictive";
-  options.predictions = 200;
+  options.predictions = 150;
   const auto outcome = run_experiment(options);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   int changed = 0;
