@@ -50,6 +50,11 @@ Result<qos::ExperimentOptions> resolve(const QosCommand& command, Team& team) {
   if (command.controller) options->controller = *command.controller;
   if (command.iterations) options->iterations = *command.iterations;
   if (command.placements) options->placements = *command.placements;
+  if (command.live && command.placements.value_or(1) > 1) {
+    return Error{ErrorCode::invalid_argument,
+                 fmt::format("--placements {}: real processes have one placement; leave it out",
+                             *command.placements)};
+  }
   options->share = {.rank = team.rank(), .processes = team.processes(), .agree = {}};
   const bool shares = team.processes() > 1;
   if (shares) options->share.agree = [&](const Result<void>& done) { return team.agree(done); };
@@ -122,10 +127,21 @@ Result<void> prepare_directories(const QosCommand& command, const qos::Experimen
   return prepare_directory(options.directory, true);
 }
 
+Error with_fix(Error error, const qos::ExperimentOptions& options) {
+  if (error.code != ErrorCode::cancelled) return error;
+  error.message +=
+      options.directory.empty()
+          ? "; --out DIR keeps what is simulated, and goes on"
+          : fmt::format("; the same command goes on with what is in {}", options.directory);
+  return error;
+}
+
 void run_qos_command(const QosCommand& command, Outcome& outcome) {
   // A window of a large network takes a while, so that a second signal ends the command at once.
   // The directory keeps finished windows.
-  const StopSignals signals(StopSignals::Second::kills);
+  const StopSignals signals(
+      StopSignals::Second::kills,
+      "weft: ending after the present window or search; a second signal ends this at once\n");
   const auto team = Team::assemble(0, outcome);
   if (!team) return report_error(team.error(), outcome);
   const auto options = resolve(command, **team);
@@ -135,11 +151,7 @@ void run_qos_command(const QosCommand& command, Outcome& outcome) {
   if (command.live) return run_qos_live(*options, command.json, command.out, signals, outcome);
   const Instant begun = monotonic_now();
   const auto result = run(*options, signals);
-  if (!result && result.error().code == ErrorCode::cancelled && !command.out.empty()) {
-    fmt::print(stderr, "weft: what was simulated is in {}; the same command goes on from there\n",
-               options->directory);
-  }
-  if (!result) return report_error(result.error(), outcome);
+  if (!result) return report_error(with_fix(result.error(), *options), outcome);
   if (!(*team)->leads()) return;
   const report::QosRecord record = record_of(*options, *result, outcome.command_line);
   const std::string json = qos_json(record, (monotonic_now() - begun).to_seconds());
@@ -203,14 +215,14 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       "damaged or of another experiment");
   qos->footer(
       "Without --iterations and --placements the scenario's own numbers run: 500 iterations of 8\n"
-      "placements of qos-small.toml take more than an hour of processor time. --out continues\n"
+      "placements of qos-small.toml take about an hour of processor time. --out continues\n"
       "an experiment with more of them.\n\n"
       "Examples:\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1 "
       "--controller algorithm-1 --out out/qos\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1 "
-      "--set qos.threshold=0.4 --json\n"
+      "--controller algorithm-1 --set qos.threshold=0.4 --json\n"
       "  weft qos --live --scenario examples/scenarios/qos-live.toml");
   qos->callback(
       [state, &outcome] { run_stoppable(outcome, [&] { run_qos_command(*state, outcome); }); });

@@ -79,7 +79,8 @@ std::string milliseconds(double rate) {
 }
 
 void print_text(const qos::ExperimentOptions& options, const qos::LiveOutcome& outcome) {
-  fmt::print("{}, {} iterations of {}, real processes\n", options.controller, options.iterations,
+  fmt::print("{}, {} of {}, real processes\n", options.controller,
+             report::counted(options.iterations, "iteration", "iterations"),
              to_text(options.period));
   Table times({"an iteration of", "alone", "default", "searching", "settled", "of alone"});
   for (const qos::LiveJobOutcome& job : outcome.jobs) {

@@ -7,8 +7,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,12 +28,23 @@ void discard_output() {
   ::close(nowhere);
 }
 
+/// Processes that would each do all of the work, and write the same files.
+bool has_other_launcher() {
+  const char* size = std::getenv("PMI_SIZE");
+  return std::getenv("PMI_RANK") != nullptr && size != nullptr && std::string_view(size) != "1";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Team>> Team::assemble(std::uint32_t threads, Outcome& outcome, Start start) {
   std::unique_ptr<Team> team(new Team(outcome));
   team->threads_ = std::max(threads, 1u);
   const auto process = sim::launched_process();
+  if (!process && has_other_launcher()) {
+    return invalid(
+        "several processes have been started by MPICH's mpirun or by PMI, and cannot work "
+        "together: start them with Open MPI's mpirun or with PMIx, or start one");
+  }
   if (!process || process->size == 1u) return team;
   const auto calls = sim::MpiExchange::load();
   if (!calls) {

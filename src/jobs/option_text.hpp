@@ -2,7 +2,12 @@
 // Values of a scenario's options, from their words.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/number_text.hpp"
@@ -21,7 +26,12 @@ inline Error refuse(std::string text) {
 template <class T>
 Result<T> number_of(const std::string& text) {
   if (const auto value = parse_number<T>(text)) return *value;
-  return refuse("it is not a number in range; write one");
+  if constexpr (std::is_integral_v<T>) {
+    return refuse(fmt::format("it is no whole number from {} to {}; write one",
+                              std::uint64_t{std::numeric_limits<T>::min()},
+                              std::uint64_t{std::numeric_limits<T>::max()}));
+  }
+  return refuse("it is no number; write one");
 }
 
 /// Puts the value into `target`, or returns its error.

@@ -35,12 +35,12 @@ class JobReader {
   bool is_trace() const { return is_trace_; }
 
  private:
-  static constexpr std::string_view of_traces[] = {"kind",           "file",  "copies",  "eager",
-                                                   "compute-factor", "noise", "arrives", "leaves"};
+  static constexpr std::string_view of_traces[] = {
+      "name", "kind", "file", "copies", "eager", "compute-factor", "noise", "arrives", "leaves"};
   static constexpr std::string_view of_workloads[] = {
-      "kind",  "pattern", "ranks",       "copies",        "messages",     "message",
-      "eager", "compute", "computation", "least-compute", "one-computes", "drift",
-      "ages",  "noise",   "arrives",     "leaves",        "seed"};
+      "name",    "kind",  "pattern", "ranks",       "copies",        "messages",
+      "message", "eager", "compute", "computation", "least-compute", "one-computes",
+      "drift",   "ages",  "noise",   "arrives",     "leaves",        "seed"};
 
   Result<void> take(const std::string& key, const std::string& text) {
     sim::PatternOptions& p = job_.pattern;

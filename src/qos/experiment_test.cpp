@@ -243,7 +243,7 @@ TEST(experiment, refuses_kept_windows_that_were_damaged_and_replaces_them_when_t
       EXPECT_EQ(refused.error().code, ErrorCode::corrupt) << track << damaged;
       EXPECT_EQ(refused.error().message.find("--out: " + file + ": it"), 0U)
           << refused.error().message;
-      EXPECT_TRUE(refused.error().message.ends_with("or begin anew with --force"));
+      EXPECT_TRUE(refused.error().message.ends_with("or simulate its windows anew with --force"));
     }
     options.replaces = true;
     const auto replaced = run_experiment(options);
@@ -433,8 +433,9 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
             "test.toml:5: jobs[0].pattern = ring: no workload is called 'ring': there are "
             "flood-pairs, nearest-neighbor, random-pairs, all-to-all, mini-paradis, mini-amg, "
             "crystal-router, pf3d");
-  EXPECT_EQ(error_of(job + "ranks = -3\n"),
-            "test.toml:5: jobs[0].ranks = -3: it is not a number in range; write one");
+  EXPECT_EQ(
+      error_of(job + "ranks = -3\n"),
+      "test.toml:5: jobs[0].ranks = -3: it is no whole number from 0 to 4294967295; write one");
   EXPECT_EQ(error_of(job + "copies = 0\n"), "test.toml:5: jobs[0].copies = 0: use 1 to 1024");
   EXPECT_EQ(error_of(job + "noise = 2\n"), "test.toml:5: jobs[0].noise = 2: use 0 to 0.99");
   EXPECT_NE(error_of(job + "colour = \"red\"\n").find("unknown key 'colour'; a workload has"),
@@ -443,7 +444,7 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
   EXPECT_EQ(error_of(trace), "test.toml:3: write the trace's file, as in file = \"ring-8.goal\"");
   EXPECT_NE(error_of(trace + "file = \"nothing.goal\"\n").find("nothing.goal"), std::string::npos);
   EXPECT_EQ(error_of(trace + "message = \"32KiB\"\n"),
-            "test.toml:5: jobs[0].message = 32KiB: unknown key 'message'; a trace has kind, "
+            "test.toml:5: jobs[0].message = 32KiB: unknown key 'message'; a trace has name, kind, "
             "file, copies, eager, compute-factor, noise, arrives, leaves");
   EXPECT_NE(error_of(job + "file = \"ring-8.goal\"\n").find("a workload has none"),
             std::string::npos);

@@ -62,7 +62,7 @@ Result<KeptTrack> kept_track_of(const std::string& text, const std::string& fing
     }
     return track;
   } catch (const Json::exception&) {
-    return Error{ErrorCode::corrupt, "it holds no windows of an experiment"};
+    return Error{ErrorCode::corrupt, "it is damaged: it holds no windows of an experiment"};
   }
 }
 

@@ -129,9 +129,7 @@ class TrackThreads {
       state = window->error();
     }
     if (state && !may_continue_()) {
-      state = Error{
-          ErrorCode::cancelled,
-          "the experiment was ended before it was done; --out DIR keeps what is, and goes on"};
+      state = Error{ErrorCode::cancelled, "the experiment was ended before it was done"};
     }
     lock.lock();
     r.completes = false;

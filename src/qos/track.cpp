@@ -51,10 +51,9 @@ std::string Track::fingerprint() const {
       text += fmt::format("{} {}\n", job.pattern.ranks, job.pattern.message_bytes);
   }
   if (kind_ == Kind::controlled) {
-    const Algorithm1Options& a = options_.algorithm_1;
-    text += fmt::format("{} {} {} {} {}\n", controller_->name(), controller_->version(),
-                        a.threshold, a.default_windows, a.largest_weight);
-    if (options_.predictions > 0) text += fmt::format("{}\n", options_.predictions);
+    text +=
+        fmt::format("{} {} {}\n", controller_->name(), controller_->version(),
+                    settings_of(controller_->name(), options_.algorithm_1, options_.predictions));
   }
   return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
 }
@@ -63,6 +62,11 @@ Result<void> Track::load() {
   const std::string file = path();
   std::error_code error;
   if (file.empty() || !std::filesystem::exists(file, error)) return {};
+  if (std::filesystem::is_directory(file, error)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        fmt::format("--out: {}: it is a directory; move it away, or name another directory", file)};
+  }
   const auto text = read_text_file(file);
   if (!text) return Error{text.error().code, "--out: " + text.error().message};
   auto kept = kept_track_of(*text, fingerprint());
@@ -71,21 +75,25 @@ Result<void> Track::load() {
   kept_ = std::move(kept).value();
   if (kept_.windows.size() > options_.iterations) kept_.windows.resize(options_.iterations);
   saved_ = kept_.windows.size();
+  saved_searches_ = kept_.searches.size();
   return {};
 }
 
 Error Track::cannot_continue(ErrorCode code, std::string_view why) const {
-  return {code, fmt::format("--out: {}: {}; name another directory, or begin anew with --force",
+  return {code, fmt::format("--out: {}: {}; name another directory, or simulate its windows anew "
+                            "with --force",
                             path(), why)};
 }
 
 Result<void> Track::save() {
   const std::string file = path();
-  if (file.empty() || kept_.windows.size() == saved_) return {};
+  const bool is_saved = kept_.windows.size() == saved_ && kept_.searches.size() == saved_searches_;
+  if (file.empty() || is_saved) return {};
   auto whole = WholeFile::create(file);
   if (!whole) return std::move(whole).error();
   if (auto written = whole->write(to_text(fingerprint(), kept_)); !written) return written;
   saved_ = kept_.windows.size();
+  saved_searches_ = kept_.searches.size();
   return whole->commit();
 }
 
@@ -152,9 +160,14 @@ Result<void> Track::check_kept() {
   return {};
 }
 
-/// The controller gets the outcome of the window.
+/// The controller gets the outcome of the window. That of the last one would come for nothing: when
+/// the experiment goes on, another controller gets the windows again.
 Result<void> Track::control() {
   if (kind_ == Kind::on_default) return {};
+  if (completed_ + 1 == options_.iterations) {
+    if (!controller_->is_settled()) settled_after_ = options_.iterations;
+    return {};
+  }
   const KeptWindow& kept = kept_.windows[completed_];
   std::vector<std::vector<double>> waited;
   for (const auto& job : kept.waited) {

@@ -91,6 +91,7 @@ class Track {
   KeptTrack kept_;
   std::uint32_t completed_ = 0;
   std::size_t saved_ = 0;  // windows in the file
+  std::size_t saved_searches_ = 0;
   Clock::time_point next_save_{};
   std::mutex isolated_mutex_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t>

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/stop_signals.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "runtime/clock.hpp"
@@ -15,6 +19,7 @@ std::atomic<int> first{0};
 std::atomic<std::int64_t> first_at_ns{0};  // on the monotonic clock
 std::atomic<bool> second_kills{false};
 std::atomic<bool> hung_up{false};
+std::atomic<const char*> line{nullptr};
 bool watched = false;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler must not lock");
 
@@ -24,16 +29,23 @@ void on_signal(int number) {
     first_at_ns = (monotonic_now() - Instant()).ticks();
   }
   if (number == SIGHUP && hung_up.exchange(true)) return;
-  if (++received == 1 || !second_kills) return;
+  const bool is_first = ++received == 1;
+  if (const char* says = line; is_first && says != nullptr) {
+    const int error = errno;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, says, std::strlen(says));
+    errno = error;
+  }
+  if (is_first || !second_kills) return;
   std::signal(number, SIG_DFL);
   std::raise(number);  // comes when this handler returns
 }
 
 }  // namespace
 
-StopSignals::StopSignals(Second second)
+StopSignals::StopSignals(Second second, const char* says)
     : outermost_(!std::exchange(watched, true)),
-      kills_before_(second_kills.exchange(second == Second::kills)) {
+      kills_before_(second_kills.exchange(second == Second::kills)),
+      said_before_(line.exchange(says)) {
   if (!outermost_) return;
   received = 0;
   first = 0;
@@ -48,6 +60,7 @@ StopSignals::StopSignals(Second second)
 
 StopSignals::~StopSignals() {
   second_kills = kills_before_;
+  line = said_before_;
   if (!outermost_) return;
   sigaction(SIGINT, &former_interrupt_, nullptr);
   sigaction(SIGTERM, &former_terminate_, nullptr);

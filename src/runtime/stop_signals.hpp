@@ -19,7 +19,8 @@ class StopSignals {
     is_counted,  ///< somebody looks at `count` and ends the process in order
     kills,       ///< as if nobody caught it: nobody may get to look soon
   };
-  explicit StopSignals(Second second = Second::is_counted);
+  /// `says`: a line for standard error when the first one comes; outlives this.
+  explicit StopSignals(Second second = Second::is_counted, const char* says = nullptr);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -40,6 +41,7 @@ class StopSignals {
  private:
   bool outermost_;
   bool kills_before_;
+  const char* said_before_;
   struct sigaction former_interrupt_ {};
   struct sigaction former_terminate_ {};
   struct sigaction former_hang_up_ {};

@@ -49,6 +49,17 @@ TEST(stop_signals, a_second_one_ends_the_process_where_nobody_can_look) {
   }
 }
 
+TEST(stop_signals, the_first_one_says_what_happens_and_no_later_one) {
+  const StopSignals outer;
+  testing::internal::CaptureStderr();
+  {
+    const StopSignals signals(StopSignals::Second::is_counted, "ending soon\n");
+    std::raise(SIGINT);
+    std::raise(SIGTERM);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "ending soon\n");
+}
+
 TEST(stop_signals, a_terminal_that_is_closed_counts_once) {
   const StopSignals signals(StopSignals::Second::kills);
   std::raise(SIGHUP);

@@ -51,6 +51,14 @@ Result<void> check_controller(std::string_view name, const Algorithm1Options& op
                            name, rung_levels, options.levels, rung_levels)};
 }
 
+std::string settings_of(std::string_view name, const Algorithm1Options& a,
+                        std::uint32_t predictions) {
+  if (name == "algorithm-1") {
+    return fmt::format("{} {} {}", a.threshold, a.default_windows, a.largest_weight);
+  }
+  return name == "model-predictive" ? fmt::format("{}", predictions) : std::string();
+}
+
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const Algorithm1Options& options,
                                                     std::uint64_t seed, Twin* twin,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,11 @@ std::vector<std::string_view> controller_names();
 /// Errors: no controller has that name; the message lists the names. A network has too few levels
 /// for it.
 Result<void> check_controller(std::string_view name, const Algorithm1Options& options);
+
+/// The options that the controller of that name decides by, as words; empty: none. Windows under
+/// other ones are not its own.
+std::string settings_of(std::string_view name, const Algorithm1Options& options,
+                        std::uint32_t predictions);
 
 /// Makes the controller of that name. Controllers other than Algorithm 1 use only the number of
 /// levels of its options. `twin`: of the jobs, outlives the controller; null: nobody has one.
