@@ -124,7 +124,7 @@ TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
   EXPECT_THAT(refusal("{kind=\"trace\"}"), testing::HasSubstr("write the trace's file"));
   EXPECT_THAT(refusal("{kind=\"trace\", file=\"none.goal\"}"), testing::HasSubstr("none.goal"));
   EXPECT_THAT(refusal("{kind=\"trace\", file=\"../traces/ring-8.goal\", ranks=4}"),
-              testing::HasSubstr("unknown key 'ranks'; a trace has kind, file"));
+              testing::HasSubstr("unknown key 'ranks'; a trace has name, kind, file"));
   EXPECT_THAT(refusal("{kind=\"workload\", ranks=4}"), testing::HasSubstr("iterations = 100"));
   EXPECT_THAT(refusal("{kind=\"workload\", ranks=4, iterations=\"x\"}"),
               testing::HasSubstr("whole number"));
