@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -109,14 +110,36 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
              outcome.iterations_to_best, options.iterations, options.scenario.seed);
 }
 
-Result<qos::ExperimentOutcome> run(const qos::ExperimentOptions& options,
-                                   const StopSignals& signals) {
-  const Instant begun = monotonic_now();
-  StatusLine line;
+/// What the command has done so far. A search takes as long as many windows: without its
+/// predictions the line would stand still.
+class QosProgress {
+ public:
+  void on_windows(std::uint64_t done, std::uint64_t of) {
+    const std::lock_guard lock(mutex_);
+    const std::chrono::duration<double> taken((monotonic_now() - begun_).to_seconds());
+    windows_ = fmt::format("{} of {} windows", done, of);
+    line_.show({windows_, share_done(static_cast<double>(done) / static_cast<double>(of), taken)});
+  }
+  void on_predictions(std::size_t more) {
+    const std::lock_guard lock(mutex_);
+    predictions_ += more;
+    line_.show({windows_,
+                "searching levels: " + report::counted(predictions_, "prediction", "predictions")});
+  }
+
+ private:
+  const Instant begun_ = monotonic_now();
+  std::mutex mutex_;
+  StatusLine line_;
+  std::string windows_ = "no window yet";
+  std::uint64_t predictions_ = 0;
+};
+
+Result<qos::ExperimentOutcome> run(qos::ExperimentOptions options, const StopSignals& signals) {
+  QosProgress progress;
+  options.on_predictions = [&](std::size_t more) { progress.on_predictions(more); };
   return qos::run_experiment(options, [&](std::uint64_t done, std::uint64_t of) {
-    const std::chrono::duration<double> taken((monotonic_now() - begun).to_seconds());
-    line.show({fmt::format("{} of {} windows", done, of),
-               share_done(static_cast<double>(done) / static_cast<double>(of), taken)});
+    progress.on_windows(done, of);
     return !signals.came();
   });
 }

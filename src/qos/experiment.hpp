@@ -45,6 +45,8 @@ struct ExperimentOptions {
   std::string directory;
   bool replaces = false;  ///< the windows that another experiment left there
   ExperimentShare share;  ///< several processes need a directory that all of them see
+  /// Called from several threads, also at once: a search has made so many further predictions.
+  std::function<void(std::size_t)> on_predictions = [](std::size_t) {};
 };
 
 /// The options of the scenario's [qos], completed for its jobs. Errors name file, line, key, value

@@ -26,6 +26,7 @@ std::span<const JobWindow> JobsTwin::predict(const Configuration& levels, std::u
   waited_.clear();
   auto seen = simulate({.levels = levels, .draw = draw}, length);
   if (!take(seen)) return {};
+  options_.on_predictions(1);
   work_ = *std::move(seen);
   for (const JobWork& job : work_) {
     auto& shares = waited_.emplace_back();
@@ -49,6 +50,7 @@ std::vector<std::vector<double>> JobsTwin::predict_all(std::span<const Question>
   const std::uint32_t searches = (options_.placements + processes - 1) / processes;
   run_at_once(questions.size(), std::max(options_.threads / searches, 1U),
               [&](std::size_t i) { seen[i] = simulate(questions[i], length); });
+  options_.on_predictions(questions.size());
   std::vector<std::vector<double>> all;
   for (const auto& window : seen) {
     if (!take(*window)) return {};
