@@ -226,7 +226,7 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       ->type_name("KEY=VALUE");
   qos->add_flag("--live", s.live,
                 "run the jobs as real processes in a testbed; also measures levels set by hand");
-  qos->add_flag("--json", s.json, "print one JSON object");
+  qos->add_flag("--json", s.json, "print one JSON object")->group("Output");
   qos->add_option("--out", s.out,
                   "directory for results and simulated windows; the same command continues an "
                   "interrupted experiment")

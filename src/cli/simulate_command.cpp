@@ -190,8 +190,10 @@ void add_simulate_command(CLI::App& root, Outcome& outcome) {
   simulate->add_option("--log", s.log_level, "error, warning, info or debug")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}))
       ->capture_default_str();
-  simulate->add_flag("--json", s.json, "print one JSON object");
-  simulate->add_option("--out", s.out, "directory for the record and the report")->type_name("DIR");
+  simulate->add_flag("--json", s.json, "print one JSON object")->group("Output");
+  simulate->add_option("--out", s.out, "directory for the record and the report")
+      ->type_name("DIR")
+      ->group("Output");
   add_force_option(*simulate, s.trace.replaces);
   add_trace_options(*simulate, s.trace);
   simulate->require_subcommand(0, 1);

@@ -222,7 +222,7 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
   uniform->add_option("--seed", s.seed, "seed of all random numbers")->capture_default_str();
   add_parts_option(*uniform, s.parts);
   uniform->add_flag("--check-determinism", s.check_determinism, "run twice and compare the traces");
-  uniform->add_flag("--json", s.json, "print one JSON object");
+  uniform->add_flag("--json", s.json, "print one JSON object")->group("Output");
   uniform->add_option("--out", s.out, "directory for the record of the network and its page")
       ->type_name("DIR")
       ->group("Output");

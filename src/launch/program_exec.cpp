@@ -26,6 +26,9 @@ bool is_directory(const std::string& path) {
 const char* fix_for(const std::string& program, int number) {
   switch (number) {
     case ENOENT:
+      if (program.find('/') == std::string::npos && ::access(program.c_str(), F_OK) == 0) {
+        return "write ./ before it: a name without a slash is looked for in PATH";
+      }
       return "give a path that exists, or a name that is found in PATH";
     case EACCES:
       return is_directory(program) ? "name a program" : "make it executable: chmod +x";

@@ -499,7 +499,8 @@ TEST(experiment, refuses_windows_that_are_too_short_for_an_iteration) {
   const auto outcome = run_experiment(*options);
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().message,
-            "job a: no iteration ends within 0.5 ms; use a longer period or a shorter trace");
+            "job a: no iteration ends within 0.5 ms; use a longer period, less computation or a "
+            "shorter trace");
 }
 
 TEST(experiments, repeat_traces_beside_workloads) {

@@ -67,8 +67,9 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
 Error no_iteration(const jobs::WorkloadJob& job, PicoDuration window) {
   const char* shorter = job.is_trace() ? "a shorter trace" : "shorter messages";
   return {ErrorCode::invalid_argument,
-          fmt::format("job {}: no iteration ends within {} ms; use a longer period or {}", job.name,
-                      window.to_seconds() * 1e3, shorter)};
+          fmt::format(
+              "job {}: no iteration ends within {} ms; use a longer period, less computation or {}",
+              job.name, window.to_seconds() * 1e3, shorter)};
 }
 
 }  // namespace weft::qos

@@ -204,7 +204,9 @@ Result<SweepQuestion> SweepLedger::question_of(const std::string& directory) {
   std::error_code error;
   if (!fs::exists(path, error)) {
     return make_error(ErrorCode::not_found,
-                      "--resume: {} has no question.json: no sweep was begun there", directory);
+                      "--resume: {} has no question.json: no sweep was begun there; name "
+                      "the directory of one",
+                      directory);
   }
   const auto text = read_text_file(path);
   if (!text) return text.error();
