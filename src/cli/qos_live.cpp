@@ -9,6 +9,7 @@
 #include "cli/qos_report.hpp"
 #include "cli/terminal.hpp"
 #include "qos/live/live_experiment.hpp"
+#include "report/words.hpp"
 #include "runtime/clock.hpp"
 
 namespace weft::cli {
