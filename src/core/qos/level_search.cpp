@@ -93,7 +93,7 @@ void LevelSearch::run() {
   begin_with_default();
   begin_with(std::move(starts));
   improve();
-  // What is known of noise now may forbid what was allowed when these levels were found.
+  // The noise of each job is known better now, and may forbid what was allowed before.
   if (value_of(best_.gains) <= 0) best_.rungs = moves_.middle();
 }
 
