@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/stop_signals.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -23,6 +24,17 @@ std::atomic<const char*> line{nullptr};
 bool watched = false;
 static_assert(std::atomic<int>::is_always_lock_free, "a signal's handler must not lock");
 
+/// Only where it can be written at once: a pipe that nobody reads would end the process by SIGPIPE,
+/// and a full one would stop it.
+void say(const char* text) {
+  const int error = errno;
+  pollfd to{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (::poll(&to, 1, 0) == 1 && to.revents == POLLOUT) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
+  }
+  errno = error;
+}
+
 void on_signal(int number) {
   int none = 0;
   if (first.compare_exchange_strong(none, number)) {
@@ -30,11 +42,7 @@ void on_signal(int number) {
   }
   if (number == SIGHUP && hung_up.exchange(true)) return;
   const bool is_first = ++received == 1;
-  if (const char* says = line; is_first && says != nullptr) {
-    const int error = errno;
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, says, std::strlen(says));
-    errno = error;
-  }
+  if (const char* says = line; is_first && says != nullptr) say(says);
   if (is_first || !second_kills) return;
   std::signal(number, SIG_DFL);
   std::raise(number);  // comes when this handler returns

@@ -2,6 +2,9 @@
 #include "runtime/stop_signals.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 namespace weft {
 namespace {
@@ -58,6 +61,20 @@ TEST(stop_signals, the_first_one_says_what_happens_and_no_later_one) {
     std::raise(SIGTERM);
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "ending soon\n");
+}
+
+TEST(stop_signals, the_first_one_says_nothing_to_a_pipe_that_nobody_reads) {
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        if (::pipe(ends) != 0) std::exit(1);
+        ::dup2(ends[1], STDERR_FILENO);
+        ::close(ends[0]);
+        const StopSignals signals(StopSignals::Second::is_counted, "ending soon\n");
+        std::raise(SIGINT);
+        std::exit(signals.count() == 1 ? 0 : 2);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(stop_signals, a_terminal_that_is_closed_counts_once) {
