@@ -9,8 +9,20 @@ launcher=("${@:3}")
 # shellcheck source=../common.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
 
+# MPICH 4.0.2 hangs now and then when four processes that share two cores read from each other's
+# windows: one run in six on a busy machine.
+original() {  # original PROCESSES
+  local status=0
+  for _ in 1 2 3 4; do
+    status=0
+    timeout 20 "${launcher[@]}" -n "$1" "${ORIGINAL:-$program}" >"$dir/original" 2>"$dir/err" || status=$?
+    [ $status -eq 124 ] || break
+  done
+  return $status
+}
+
 for n in 1 2 3 4; do
-  "${launcher[@]}" -n "$n" "${ORIGINAL:-$program}" >"$dir/original" 2>"$dir/err" || {
+  original "$n" || {
     echo "against_original: $n processes end with $? there: $(tail -3 "$dir/err")" >&2
     exit 1
   }

@@ -89,21 +89,24 @@ export function checkQuiet(page, url) {
   assert.deepEqual(other, [], 'no request but the page itself');
 }
 
-/** At both widths and in both themes; screenshots go to `screenshots`, with the name in front. */
-export async function look(browser, url, expected, screenshots, name) {
-  for (const width of [1280, 400]) {
-    for (const theme of ['light', 'dark']) {
-      const page = await browser.open(url, { width, theme });
-      await page.until(chartsDrawn);
-      await page.screenshot(path.join(screenshots, `${name}-${width}-${theme}.png`));
-      checkLooks(await page.run(survey, width), width, expected);
-      await page.run(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
-      const opened = await page.run(survey, width);
-      assert.deepEqual(opened.outside, [], `tables of figures stay in the page at ${width}`);
-      assert.ok(opened.scrollWidth <= width, `tables of figures scroll inside at ${width}`);
-      assert.deepEqual(await page.run(faintTexts), [], `contrast, ${theme}`);
-      checkQuiet(page, url);
-      await page.close();
-    }
+/**
+ * At both widths and in both themes; screenshots go to `screenshots`, with the name in front. Pages
+ * share their style, so most are seen once in each: `all` adds the other two combinations.
+ */
+export async function look(browser, url, expected, screenshots, name, { all = false } = {}) {
+  const looks = [[1280, 'light'], [400, 'dark']];
+  if (all) looks.push([1280, 'dark'], [400, 'light']);
+  for (const [width, theme] of looks) {
+    const page = await browser.open(url, { width, theme });
+    await page.until(chartsDrawn);
+    await page.screenshot(path.join(screenshots, `${name}-${width}-${theme}.png`));
+    checkLooks(await page.run(survey, width), width, expected);
+    await page.run(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+    const opened = await page.run(survey, width);
+    assert.deepEqual(opened.outside, [], `tables of figures stay in the page at ${width}`);
+    assert.ok(opened.scrollWidth <= width, `tables of figures scroll inside at ${width}`);
+    assert.deepEqual(await page.run(faintTexts), [], `contrast, ${theme}`);
+    checkQuiet(page, url);
+    await page.close();
   }
 }
