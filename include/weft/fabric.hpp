@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,10 @@ struct FabricLimits {
   bool native_write = false;        ///< the network writes into the peer's memory by itself
   /// A peer that does not poll for long is down for others, though it lives, and up when it does.
   bool needs_polls = false;
+  /// Bytes of writes that keep the connection to a peer busy, unless it is lossless (Completion):
+  /// operations posted later leave only after them. So writes beyond these are better posted when
+  /// earlier ones have completed. At least 2.
+  std::size_t write_window = std::numeric_limits<std::size_t>::max();
 };
 
 /// Names memory of a peer that this node may write into. Plain data: sent to peers in messages.

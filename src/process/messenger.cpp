@@ -53,17 +53,22 @@ Messenger::~Messenger() {
 Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
                                 std::span<const std::byte> bytes) {
   if (send_now(to, flow, {}, bytes)) return message::Operations::done(bytes.size());
+  if (failure_) return refuse(*failure_);
   const Operation operation = machine_.send(to, flow, bytes);
   if (machine_.waits_for_room() && !has_said_full_) look_for_whole_outbox(to, bytes.size());
+  if (keeps_) end_with_full_outbox(operation);
   post_what_can_go();
   // Keeping a long message takes as long as sending one: meanwhile receivers have asked for earlier
   // ones, and they would wait until this process looks.
+  // Not after a short one, which may be the word that a receive has matched: what arrives in a turn
+  // would come before the message that it matched.
   if (keeps_ && bytes.size() > machine_.eager_limit()) has_moved_ |= turn(waiter_.now(), 1);
   return operation;
 }
 
 bool Messenger::post_at_once(NodeId to, const message::FlowKey& flow,
                              std::span<const std::byte> head, std::span<const std::byte> bytes) {
+  if (failure_) return false;
   const auto post = [&](std::span<const std::byte> header) {
     TxOp op;
     op.service_level = machine_.level_to(to);
@@ -89,23 +94,23 @@ Operation Messenger::start_receive(NodeId from, const message::FlowKey& flow,
     return machine_.receive(from, flow, into);
   }
   auto region = fabric_.expose(into);
-  if (!region) return refuse(from, flow, into.size(), region.error());
+  if (!region) {
+    return refuse(
+        {region.error().code,
+         fmt::format("rank {} cannot register {} bytes to receive from rank {} (tag {}): {}; "
+                     "raise the limit of locked memory (ulimit -l), or use --fabric tcp",
+                     machine_.self().value(), into.size(), from.value(), flow.tag.value(),
+                     region.error().message)});
+  }
   const Operation operation = machine_.receive(from, flow, into, region->remote);
   regions_.emplace_back(operation, *region);
   post_what_can_go();  // it asks for the message
   return operation;
 }
 
-Operation Messenger::refuse(NodeId from, const message::FlowKey& flow, std::size_t size,
-                            const Error& why) {
+Operation Messenger::refuse(Error why) {
   const Operation operation(refused_bit | ++refusals_);
-  refused_.emplace_back(
-      operation,
-      Error{
-          why.code,
-          fmt::format("rank {} cannot register {} bytes to receive from rank {} (tag {}): {}; "
-                      "raise the limit of locked memory (ulimit -l), or use --fabric tcp",
-                      machine_.self().value(), size, from.value(), flow.tag.value(), why.message)});
+  refused_.emplace_back(operation, std::move(why));
   return operation;
 }
 
@@ -179,6 +184,15 @@ void Messenger::note_lane(const Completion& completion) {
 }
 
 bool Messenger::turn(Instant now, int looks) {
+  // What the fabric took at once makes room for the next parts of large messages: it shall have
+  // what it takes, as the program may compute for long after this.
+  constexpr int most_parts = 16;
+  if (!look(now, looks)) return false;
+  for (int i = 0; i < most_parts && machine_.is_writing() && look(now, 1);) ++i;
+  return true;
+}
+
+bool Messenger::look(Instant now, int looks) {
   std::size_t n = 0;
   while (n == 0 && looks-- > 0) n = fabric_.poll(now, completions_);
   for (std::size_t i = 0; i < n; ++i) {
@@ -260,6 +274,16 @@ void Messenger::look_for_room(Instant now) {
                 : "finds no more memory, or its disk is full,",
       to_text(machine_.outbox_bytes()), to_text(full.kept_for_it), full.most_kept_for.value(),
       has_limit ? "--outbox, --spill DIR" : "disk for --spill");
+}
+
+/// Ends this process's part in the job when the outbox had no room for the operation's message. A
+/// message that is not kept is never sent: its receiver would wait for ever, or take the next one
+/// for it.
+void Messenger::end_with_full_outbox(Operation operation) {
+  const auto* const state = machine_.find(operation);
+  if (failure_ || state == nullptr || state->failure != message::Failure::outbox_full) return;
+  failure_ = failure(*state);
+  std::ranges::fill(lanes_, nullptr);  // which send without a look at `failure_`
 }
 
 /// No other message need be forgotten for one that is larger than all of the outbox: its own

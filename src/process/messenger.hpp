@@ -124,14 +124,19 @@ class Messenger final : private MessageHistory {
   void note_lane(const Completion& completion);
   bool post_at_once(NodeId to, const message::FlowKey& flow, std::span<const std::byte> head,
                     std::span<const std::byte> bytes);
-  /// Looks at the fabric until there is something, at most so often. False: nothing happened.
+  /// Looks at the fabric until there is something, at most so often, and posts what may go. False:
+  /// nothing happened.
   bool turn(Instant now, int looks);
+  bool look(Instant now, int looks);
   // MessageHistory
   bool is_later_life() const override { return incarnation_ > Incarnation(1); }
   bool has_begun() const override { return machine_.has_begun(); }
   std::string_view run() const override { return machine_.run(); }
   std::uint64_t place() const override { return machine_.place(); }
-  Result<std::vector<std::byte>> store() override { return machine_.store(); }
+  Result<std::vector<std::byte>> store() override {
+    if (failure_) return *failure_;
+    return machine_.store();
+  }
   void commit() override {
     machine_.commit();
     waiter_.stored(machine_.place());
@@ -157,12 +162,13 @@ class Messenger final : private MessageHistory {
   /// Says once of each such process that it lives and answers nothing, and what this one waits for.
   void say_silent(NodeId peer, std::span<const Operation> operations);
   void look_for_whole_outbox(NodeId to, std::size_t size);
+  void end_with_full_outbox(Operation operation);
   /// Says once that this process stands still for want of room in the outbox.
   void look_for_room(Instant now);
   Instant next_deadline();
   Error failure(const message::OperationState& state) const;
   void close_region(Operation operation);
-  Operation refuse(NodeId from, const message::FlowKey& flow, std::size_t size, const Error& why);
+  Operation refuse(Error why);
   /// Returns the reason why an operation was refused, once.
   std::optional<Error> take_refusal(Operation operation);
   bool is_refused(Operation operation) const;

@@ -164,14 +164,17 @@ TEST(messenger, says_that_the_job_ends_to_a_loop_that_only_asks_whether_it_is_do
 
 /// A life of one of two processes of a job that keeps sent messages.
 struct StoredMember {
-  StoredMember(LoopbackHub& hub, std::uint32_t self, std::uint32_t life)
+  StoredMember(LoopbackHub& hub, std::uint32_t self, std::uint32_t life,
+               message::OutboxRoom outbox = {})
       : fabric(std::move(hub.open(NodeId(self), Incarnation(life))).value()),
         messenger(*fabric, waiter,
                   {.self = NodeId(self),
                    .nodes = 2,
                    .incarnation = Incarnation(life),
                    .retain = true,
-                   .run = "this one"}),
+                   .fails_when_full = outbox.limit < ByteCount::gib(1),
+                   .run = "this one"},
+                  outbox),
         world(ProcessGroup::world(messenger, 2)) {}
   void meet(StoredMember& other, std::uint32_t id, std::uint32_t life) {
     ASSERT_TRUE(fabric->add_peer(NodeId(id), Incarnation(life), other.fabric->address()).ok());
@@ -204,6 +207,30 @@ void pass(StoredMember& from, StoredMember& to, std::string_view words) {
   ASSERT_TRUE(to.world->wait(receives).ok());
   ASSERT_TRUE(from.world->wait(sends).ok());
   EXPECT_EQ(got, sent);
+}
+
+TEST(kept_messages, of_a_process_without_room_for_one_end_there) {
+  LoopbackHub hub;
+  StoredMember full(hub, 0, 1, {.limit = ByteCount::kib(1)}), other(hub, 1, 1);
+  full.meet(other, 1, 1);
+  other.meet(full, 0, 1);
+  const std::vector<std::byte> large(8 << 10);
+  const auto small = text("small");
+  std::vector<std::byte> got(large.size());
+  const Operation receives = other.world->start_receive(Rank(0), Tag(1), got);
+  const Operation first = full.world->start_send(Rank(1), Tag(1), large);
+  // It would be taken for the first one.
+  const Operation second = full.world->start_send(Rank(1), Tag(1), small);
+  const Operation never = full.world->start_receive(Rank(1), Tag(1), got);
+  EXPECT_FALSE(full.world->history()->store().ok());
+  for (const Operation operation : {never, second, first}) {
+    ASSERT_TRUE(full.world->is_done(operation));
+    const auto ended = full.world->wait(operation);
+    ASSERT_FALSE(ended.ok());
+    EXPECT_THAT(ended.error().message, HasSubstr("the outbox is full"));
+  }
+  for (int i = 0; i < 100; ++i) turn(other);
+  EXPECT_FALSE(other.world->is_done(receives));
 }
 
 // To keep a message takes as long as to send one, and nothing else looks at the fabric meanwhile.

@@ -148,6 +148,7 @@ void Job::restart(std::uint32_t i) {
                    .inbox = options_.inbox,
                    .retain = options_.retain,
                    .give_up_after = options_.give_up_after};
+  o.fabric.write_window = options_.write_window;
   p.machine = std::make_unique<MessageMachine>(o, now_);
   p.out = std::make_unique<TransmitQueue>(16, 4096);
   for (std::uint32_t from = 0; options_.listens && from < options_.processes; ++from) {

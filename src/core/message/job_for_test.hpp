@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +35,8 @@ struct JobOptions {
   std::size_t outstanding = 8;  ///< operations of a process at once
   Duration give_up_after = Duration::max();
   std::size_t max_write = 700;  ///< so that some messages take several
-  bool lossless = false;        ///< the connections say so
+  std::size_t write_window = std::numeric_limits<std::size_t>::max();
+  bool lossless = false;  ///< the connections say so
   /// Sinks take the messages of `listened_tag`, which are short then.
   bool listens = false;
 };

@@ -106,7 +106,7 @@ void MessageMachine::on_other_completion(Instant now, const Completion& completi
     case CompletionKind::sent:
     case CompletionKind::written:
     case CompletionKind::failed:
-      on_operation_over(completion);
+      on_operation_over(now, completion);
       break;
   }
 }
@@ -118,9 +118,11 @@ void MessageMachine::refuse(NodeId id) {
   }
 }
 
-void MessageMachine::on_operation_over(const Completion& completion) {
+void MessageMachine::on_operation_over(Instant now, const Completion& completion) {
   if ((completion.context & write_context) != 0) {
-    pair(completion.peer).out.on_write_over(completion.context & ~write_context);
+    PairOut& to = pair(completion.peer).out;
+    to.on_write_over(now, completion.context & ~write_context);
+    if (to.has_work()) touch(completion.peer);
   } else if (completion.context == left_context && completion.kind == CompletionKind::sent) {
     departure_.left_is_out();
   }
@@ -159,13 +161,19 @@ void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
   // Operations not handed to the fabric yet refer to memory that may be given up now.
   out.drop(id, [&](const TxOp& op) {
     if ((op.context & write_context) != 0) {
-      pair(id).out.on_write_over(op.context & ~write_context);
+      pair(id).out.on_write_over(now, op.context & ~write_context);
     }
   });
   if (peer.pair == nullptr) return;
   peer.pair->greeted = peer.pair->owes_hello = false;
   peer.pair->out.disconnected();
   peer.pair->in.disconnected();
+  note_writing(*peer.pair);
+}
+
+void MessageMachine::note_writing(Pair& pair) {
+  const bool is = pair.out.is_writing();
+  if (std::exchange(pair.is_writing, is) != is) writing_ += is ? 1 : std::size_t(-1);
 }
 
 bool MessageMachine::on_bytes(NodeId from, std::span<const std::byte> bytes) {
@@ -434,7 +442,9 @@ bool MessageMachine::pump_peer(NodeId id, TransmitQueue& out) {
       if (!say(id, {.kind = FrameKind::pull}, 0, out)) return false;
       p->owes_pull = false;
     }
-    if (p->greeted && !(p->in.pump(out) && p->out.pump(out))) return false;
+    const bool had_room = !p->greeted || (p->in.pump(out) && p->out.pump(out));
+    note_writing(*p);
+    if (!had_room) return false;
   }
   return pump_departure(id, out);
 }

@@ -104,6 +104,8 @@ class MessageMachine {
   /// Puts frames to send into the queue. False when room was short: call it again when the fabric
   /// has taken some.
   bool pump(TransmitQueue& out);
+  /// Parts of large messages wait until others of them are over.
+  bool is_writing() const { return writing_ > 0; }
   /// Operations that are not done fail: nothing writes into receive buffers any more.
   void cancel_all();
   /// Operations that have waited for too long for the peer of the next deadline fail, and so do
@@ -208,6 +210,7 @@ class MessageMachine {
     bool owes_hello = false;
     std::uint64_t granted = 0;  // to say in it
     bool owes_pull = false;
+    bool is_writing = false;  // counted in `writing_`
     // Earlier messages come only when the peer asks for it: it has another
     // life than the one that was heard first, or this process went on from where it was stored.
     bool pulls = false;
@@ -255,7 +258,7 @@ class MessageMachine {
   void on_up(const Completion& up);
   void on_down(Instant now, NodeId id, TransmitQueue& out);
   void refuse(NodeId id);
-  void on_operation_over(const Completion& completion);
+  void on_operation_over(Instant now, const Completion& completion);
   void on_other_completion(Instant now, const Completion& completion, TransmitQueue& out);
   bool on_bytes(NodeId from, std::span<const std::byte> bytes);
   bool on_frame(NodeId from, const Frame& frame);
@@ -263,6 +266,7 @@ class MessageMachine {
     if (!pair.heard) pair.heard = peers_[from.value()].incarnation;
     if (pair.in.has_word() || pair.out.has_work()) touch(from);
   }
+  void note_writing(Pair& pair);
   bool on_hello(NodeId from, const Frame& hello);
   bool on_message_frame(NodeId from, Pair& pair, const Frame& frame);
   void use_room();
@@ -286,6 +290,7 @@ class MessageMachine {
   std::vector<NodeId> waiting_for_room_;
   std::optional<Divergence> divergence_;
   std::optional<NodeId> lost_link_;
+  std::size_t writing_ = 0;  // pairs
   std::vector<NodeId> dirty_;
   std::vector<NodeId> listened_;  // peers, each once
   std::size_t listened_down_ = 0;

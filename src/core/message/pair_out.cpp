@@ -2,6 +2,7 @@
 #include "core/message/pair_out.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace weft::message {
@@ -19,11 +20,12 @@ void PairOut::rest_idle_flows() {
   };
   for (std::size_t i = 0; i < pushes_.size(); ++i) mark(pushes_[i]);
   for (std::size_t i = 0; i < answers_.size(); ++i) mark(answers_[i].place);
+  for (std::size_t i = 0; i < writing_.size(); ++i) mark(writing_[i].place);
   for (std::size_t i = 0; i < unheard_.size(); ++i) mark(unheard_[i].place);
   for (std::size_t i = 0; i < uncopied_.size(); ++i) mark(uncopied_[i]);
   for (const Write& write : writes_) mark(write.place);
-  flows_.rest(pushes_.size() + answers_.size() + unheard_.size() + uncopied_.size() +
-              writes_.size());
+  flows_.rest(pushes_.size() + answers_.size() + writing_.size() + unheard_.size() +
+              uncopied_.size() + writes_.size());
 }
 
 Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
@@ -103,6 +105,8 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   ++connection_;
   up_ = true;
   granted_ = granted;
+  window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
+                         : options_.fabric.write_window);
   spent_ = heard_ = let_go_ = 0;
   push_again(!pull);
 }
@@ -128,6 +132,7 @@ void PairOut::push_again(bool all) {
 void PairOut::disconnected() {
   up_ = false;
   answers_.clear();
+  writing_.clear();
   has_unkept_ = has_unkept_ || heard_ < let_go_;
   for (std::size_t i = 0; i < unheard_.size(); ++i) {
     has_unkept_ = has_unkept_ || unheard_[i].unkept > 0;
@@ -391,7 +396,7 @@ void PairOut::fail_all(Failure failure) {
   });
 }
 
-std::uint32_t PairOut::take_write(const Place& place) {
+std::uint32_t PairOut::take_write(const Place& place, std::uint64_t bytes) {
   if (free_write_ == none) {
     writes_.push_back({.place = {}, .next_free = none});
     free_write_ = static_cast<std::uint32_t>(writes_.size() - 1);
@@ -399,12 +404,15 @@ std::uint32_t PairOut::take_write(const Place& place) {
   const std::uint32_t slot = free_write_;
   free_write_ = writes_[slot].next_free;
   writes_[slot].place = place;
+  writes_[slot].bytes = bytes;
+  window_.posted(bytes);
   return slot;
 }
 
-void PairOut::on_write_over(std::uint64_t slot) {
+void PairOut::on_write_over(Instant now, std::uint64_t slot) {
   WEFT_CHECK(slot < writes_.size());
   const Place place = std::exchange(writes_[slot].place, {});
+  window_.over(now, writes_[slot].bytes);
   writes_[slot].next_free = free_write_;
   free_write_ = static_cast<std::uint32_t>(slot);
   Kept* const kept = place.flow->find(place.serial);
@@ -425,6 +433,7 @@ bool PairOut::pump(TransmitQueue& out) {
     if (!pump_answer(answers_.front(), out)) return false;
     answers_.pop_front();
   }
+  if (pump_writing(out) == Pumped::no_room) return false;
   while (!pushes_.empty()) {
     const Place place = pushes_.front();
     const Kept* kept = place.flow->find(place.serial);
@@ -454,66 +463,98 @@ bool PairOut::pump_push(const Place& place, TransmitQueue& out) {
   return true;
 }
 
-bool PairOut::pump_answer(Answer& answer, TransmitQueue& out) {
+/// None: the message is not kept any more, or not needed.
+std::optional<std::span<const std::byte>> PairOut::bytes_of(const Place& place) {
+  const auto [flow, serial] = place;
+  if (const Kept* const kept = flow->find(serial)) {
+    const bool is_there = !kept->is_lost && !(kept->arrived && !is_needed(*flow, serial));
+    return is_there ? std::optional(kept->bytes) : std::nullopt;
+  }
+  const auto archived = flow->archive.find(serial);
+  return archived && !archived->is_gone ? std::optional(archived->bytes) : std::nullopt;
+}
+
+/// Small messages leave at once, before any that is pushed later: their receiver may rely on it.
+bool PairOut::pump_answer(const Answer& answer, TransmitQueue& out) {
   if (!out.has_room(1, longest_control_frame)) return false;
-  const auto [flow, serial] = answer.place;
-  Kept* const kept = flow->find(serial);
-  const bool is_there =
-      kept != nullptr && !kept->is_lost && !(kept->arrived && !is_needed(*flow, serial));
-  if (is_there && !is_large(kept->bytes)) {
-    send_body(*flow, serial, *kept, true, out);
+  const auto bytes = bytes_of(answer.place);
+  if (!bytes) {
+    send_about(FrameKind::gone, answer.place, 0, 0, out);
     return true;
   }
-  if (is_there) return pump_written(answer, kept->bytes, out);
-  const auto archived = kept == nullptr ? flow->archive.find(serial) : std::nullopt;
-  if (archived && !archived->is_gone) return pump_archived(answer, *archived, out);
-  send_about(FrameKind::gone, answer.place, 0, 0, out);
+  if (!is_large(*bytes)) return pump_small(answer.place, out);
+  writing_.push_back(answer);
   return true;
 }
 
-/// Small ones are copied into the queue: an archive moves its bytes.
-bool PairOut::pump_archived(Answer& answer, const Archive::Message& message, TransmitQueue& out) {
-  if (is_large(message.bytes)) return pump_written(answer, message.bytes, out);
+/// Archived ones are copied into the queue: an archive moves its bytes.
+bool PairOut::pump_small(const Place& place, TransmitQueue& out) {
+  if (Kept* const kept = place.flow->find(place.serial)) {
+    send_body(*place.flow, place.serial, *kept, true, out);
+    return true;
+  }
+  const Archive::Message message = *place.flow->archive.find(place.serial);
   const std::size_t size = header_bytes + message.bytes.size();
   if (!out.has_room(1, size)) return false;
   const Frame frame{.kind = FrameKind::eager,
                     .asked = true,
-                    .flow = answer.place.flow->key,
-                    .serial = answer.place.serial,
+                    .flow = place.flow->key,
+                    .serial = place.serial,
                     .digest = message.digest};
   out.send(peer_, options_.level_to(peer_), size, [&](wire::Writer& w) {
     encode(w, frame);
     w.put_bytes(message.bytes);
   });
-  expect_word(answer.place, true);
+  expect_word(place, true);
   return true;
+}
+
+PairOut::Pumped PairOut::pump_writing(TransmitQueue& out) {
+  while (!writing_.empty()) {
+    if (!out.has_room(1, longest_control_frame)) return Pumped::no_room;
+    Answer& first = writing_.front();
+    if (const auto bytes = bytes_of(first.place)) {
+      const Pumped pumped = pump_written(first, *bytes, out);
+      if (pumped != Pumped::all) return pumped;
+    } else {
+      send_about(FrameKind::gone, first.place, 0, 0, out);
+    }
+    writing_.pop_front();
+  }
+  window_.rest();
+  return Pumped::all;
 }
 
 /// Into the memory that the peer named.
-bool PairOut::pump_written(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out) {
+PairOut::Pumped PairOut::pump_written(Answer& answer, std::span<const std::byte> bytes,
+                                      TransmitQueue& out) {
   if (bytes.size() > answer.region.length) {
     send_about(FrameKind::too_long, answer.place, bytes.size(), 0, out);
     arrived(answer.place);
-    return true;
+    return Pumped::all;
   }
-  if (!pump_writes(answer, bytes, out)) return false;
+  if (const Pumped pumped = pump_writes(answer, bytes, out); pumped != Pumped::all) return pumped;
   send_about(FrameKind::written, answer.place, bytes.size(), 0, out);
   expect_word(answer.place, true);
-  return true;
+  return Pumped::all;
 }
 
-// Leaves room for the word that follows the last write.
-bool PairOut::pump_writes(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out) {
+// Leaves room for the word that follows the last write. Requests, announcements and small messages
+// to the same peer shall not wait for all of a large message: two that exchange such messages would
+// do so one after the other.
+PairOut::Pumped PairOut::pump_writes(Answer& answer, std::span<const std::byte> bytes,
+                                     TransmitQueue& out) {
   const auto [flow, serial] = answer.place;
+  const std::uint64_t most = std::min<std::uint64_t>(options_.fabric.max_write, window_.longest());
   while (answer.offset < bytes.size()) {
-    if (!out.has_room(2, longest_control_frame)) return false;
-    const std::size_t n =
-        std::min<std::uint64_t>(bytes.size() - answer.offset, options_.fabric.max_write);
+    if (!out.has_room(2, longest_control_frame)) return Pumped::no_room;
+    if (!window_.has_room()) return Pumped::waits;
+    const std::size_t n = std::min<std::uint64_t>(bytes.size() - answer.offset, most);
     TxOp op;
     op.kind = OpKind::write;
     op.service_level = options_.level_to(peer_);
     op.peer = peer_;
-    op.context = write_context | take_write(answer.place);
+    op.context = write_context | take_write(answer.place, n);
     op.segments[0] = bytes.subspan(answer.offset, n);
     op.region = answer.region;
     op.region_offset = answer.offset;
@@ -525,7 +566,7 @@ bool PairOut::pump_writes(Answer& answer, std::span<const std::byte> bytes, Tran
     }
     answer.offset += n;
   }
-  return true;
+  return Pumped::all;
 }
 
 void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, TransmitQueue& out) {

@@ -22,6 +22,7 @@
 #include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
+#include "core/message/write_window.hpp"
 #include "core/transmit/transmit_queue.hpp"
 
 namespace weft::message {
@@ -100,17 +101,19 @@ class PairOut {
   void on_have(const Frame& have);
   void on_forget(const Frame& forget);
   /// A write to this peer is over, carried out or not. `slot`: its context without `write_context`.
-  void on_write_over(std::uint64_t slot);
+  void on_write_over(Instant now, std::uint64_t slot);
 
   /// Puts frames to send into the queue while there is room. False when room was short.
   bool pump(TransmitQueue& out);
   /// Returns whether there is anything to send, if there is credit for it.
-  bool has_work() const { return !answers_.empty() || !pushes_.empty(); }
+  bool has_work() const { return !answers_.empty() || !writing_.empty() || !pushes_.empty(); }
   /// Adds the kept messages and the places of flows. They refer to memory of this object.
   void store(StoredPair& into);
   /// Goes on as if this process had sent all that. Errors: it has sent something already; there is
   /// no memory.
   Result<void> resume(const StoredPair& from);
+  /// Some answer waits until writes are over, or for room in the queue.
+  bool is_writing() const { return !writing_.empty(); }
   /// Lets all operations that are not done fail.
   void fail_all(Failure failure);
   /// Some of its operations are not done.
@@ -193,6 +196,12 @@ class PairOut {
   struct Write {
     Place place;  // no flow: the slot is free
     std::uint32_t next_free = 0;
+    std::uint64_t bytes = 0;
+  };
+  enum class Pumped : std::uint8_t {
+    all,
+    waits,    // until writes are over: what else there is may go meanwhile
+    no_room,  // in the queue of the fabric
   };
 
   /// Null: the flow's next message cannot leave before anything else.
@@ -245,15 +254,17 @@ class PairOut {
   void rest_idle_flows();
   void answer(Flow& flow, Serial serial, const RemoteRegion& region);
   void answer_what_was_asked(Flow& flow);
-  bool pump_answer(Answer& answer, TransmitQueue& out);
-  bool pump_archived(Answer& answer, const Archive::Message& message, TransmitQueue& out);
-  bool pump_written(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
-  bool pump_writes(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
+  std::optional<std::span<const std::byte>> bytes_of(const Place& place);
+  bool pump_answer(const Answer& answer, TransmitQueue& out);
+  bool pump_small(const Place& place, TransmitQueue& out);
+  Pumped pump_writing(TransmitQueue& out);
+  Pumped pump_written(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
+  Pumped pump_writes(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
   bool pump_push(const Place& place, TransmitQueue& out);
   void send_body(Flow& flow, Serial serial, Kept& kept, bool asked, TransmitQueue& out);
   void send_about(FrameKind kind, const Place& place, std::uint64_t size, std::uint64_t digest,
                   TransmitQueue& out);
-  std::uint32_t take_write(const Place& place);
+  std::uint32_t take_write(const Place& place, std::uint64_t bytes);
   void arrived(const Place& place);
   void finish(Kept& kept, Failure failure);
   bool may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const;
@@ -274,11 +285,13 @@ class PairOut {
   FlowTable<Flow> flows_;
   GrowingRing<Place> pushes_;
   GrowingRing<Answer> answers_;
+  GrowingRing<Answer> writing_;   // those of `answers_` that take writes
   GrowingRing<Unheard> unheard_;  // in the order of their frames, which a credit counts
   GrowingRing<Place> uncopied_;   // for which the outbox has no room
   std::vector<Body> dying_;       // until the queue of the fabric is empty
   std::vector<Write> writes_;
   std::uint32_t free_write_ = 0xffff'ffff;
+  WriteWindow window_;
   std::uint64_t next_order_ = 1;
   std::uint64_t granted_ = 0;  // of this connection
   std::uint64_t spent_ = 0;

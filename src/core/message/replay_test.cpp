@@ -31,6 +31,7 @@ JobOptions drawn_options(Rng& rng, std::uint64_t seed) {
           .eager_limit = std::size_t{1} << rng.below(11),
           .inbox = ByteCount(1 << (10 + rng.below(8))),
           .outstanding = 16 + rng.below(12),
+          .write_window = seed % 3 == 0 ? 900 : std::numeric_limits<std::size_t>::max(),
           .listens = seed % 2 == 0};
 }
 

@@ -67,9 +67,12 @@ Endpoint::Endpoint(const HybridOptions& options, std::unique_ptr<ShmFabric> near
       far_pace_(kShortestFarInterval, kLongestUnusedFarInterval) {
   const FabricLimits& a = near_->limits();
   const FabricLimits& b = far_->limits();
-  limits_ = {std::min(a.max_message, b.max_message), std::min(a.max_write, b.max_write),
-             std::min(a.max_outstanding, b.max_outstanding), a.native_write && b.native_write,
-             a.needs_polls || b.needs_polls};
+  limits_ = {std::min(a.max_message, b.max_message),
+             std::min(a.max_write, b.max_write),
+             std::min(a.max_outstanding, b.max_outstanding),
+             a.native_write && b.native_write,
+             a.needs_polls || b.needs_polls,
+             b.write_window};
   name_ = fmt::format("{}+{}", near_->name(), far_->name());
   failed_.reserve(limits_.max_outstanding);
 }

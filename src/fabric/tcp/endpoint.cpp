@@ -24,6 +24,7 @@ constexpr std::size_t kMinMessage = 4096;
 constexpr std::size_t kMinBuffer = 64 * 1024;
 constexpr std::uint32_t kMaxNodes = 1u << 20;
 constexpr int kEventsPerPoll = 64;
+constexpr std::size_t kWriteWindow = std::size_t{256} << 10;
 // A connection that received last is asked first; the others after so many polls at the latest.
 constexpr std::uint32_t kPollsWithoutEpoll = 8;
 constexpr std::uint32_t kFutileReads = 1000;
@@ -84,7 +85,10 @@ Result<std::unique_ptr<Fabric>> Endpoint::open(const TcpOptions& options) {
 Endpoint::Endpoint(const TcpOptions& options, Descriptor listener, Descriptor epoll,
                    const SocketAddress& bound, const SocketAddress& advertised)
     : options_(options),
-      limits_{options.max_message, options.max_write, options.max_outstanding, false},
+      limits_{.max_message = options.max_message,
+              .max_write = options.max_write,
+              .max_outstanding = options.max_outstanding,
+              .write_window = kWriteWindow},
       key_(handshake_key(options.secret, options.job_id)),
       incarnation_(options.life != nullptr ? options.life->incarnation : options.incarnation),
       process_(random_id()),

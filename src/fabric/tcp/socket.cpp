@@ -66,10 +66,15 @@ void send_without_pacing(int fd) {
       ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kReno.data(), kReno.size());
 }
 
+// What the kernel has taken but not sent goes before whatever is posted next. The socket is
+// writable again below half of this, 5 us of a network of 100 Gbit/s.
+constexpr int kMostUnsent = 128 << 10;
+
 void set_up_connection(int fd, const SocketAddress& peer, const SocketSettings& settings) {
   if (peer.family() == AF_UNIX) return;
   if (peer.is_loopback()) send_without_pacing(fd);
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, kMostUnsent);
   set_keepalive(fd, settings);
 }
 
