@@ -222,6 +222,9 @@ Result<ExperimentOutcome> run_experiment(const ExperimentOptions& options,
 
   ExperimentOutcome outcome;
   if (options.share.rank > 0) return outcome;
+  for (const jobs::WorkloadJob& job : *jobs) {
+    if (job.arrives >= options.iterations) outcome.absent.push_back(job.name);
+  }
   for (std::uint32_t i = 0; i < options.placements; ++i) {
     add_outcome(*jobs, *placements[i], i, *tracks[i * kinds.size()],
                 *tracks[(i + 1) * kinds.size() - 1], outcome);

@@ -90,7 +90,8 @@ struct LevelLoad {
 };
 
 struct ExperimentOutcome {
-  std::vector<JobOutcome> jobs;  ///< placement by placement
+  std::vector<JobOutcome> jobs;     ///< placement by placement
+  std::vector<std::string> absent;  ///< jobs that would have arrived after the last window
   std::vector<PlacementOutcome> placements;
   std::vector<LevelLoad> loads;         ///< in the last window of the first placement
   NetworkLoads on_default, controlled;  ///< of the same window, link by link

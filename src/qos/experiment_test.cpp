@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qos/experiment.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "qos/calibration.hpp"
+#include "qos/kept_track.hpp"
 #include "qos/placement.hpp"
 #include "qos/track.hpp"
 #include "qos/two_jobs_for_test.hpp"
@@ -140,9 +143,8 @@ std::string read(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string fingerprint_of(const std::string& text) {
-  const std::string key = "\"fingerprint\":\"";
-  return text.substr(text.find(key) + key.size(), 8);
+TrackIdentity identity_of(const std::string& text) {
+  return nlohmann::json::parse(text).at("experiment").get<TrackIdentity>();
 }
 
 class controlled_experiment : public testing::TestWithParam<const char*> {};
@@ -181,22 +183,22 @@ TEST(experiment, goes_on_with_what_a_search_found_instead_of_searching_again) {
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   const std::string file = directory.path() + "/model-predictive-0.json";
   const std::string text = read(file);
-  const std::string fingerprint = fingerprint_of(text);
-  auto kept = kept_track_of(text, fingerprint);
+  const TrackIdentity identity = identity_of(text);
+  auto kept = kept_track_of(text, identity);
   ASSERT_TRUE(kept.ok());
   ASSERT_EQ(kept->searches.size(), 1U);
   EXPECT_EQ(configuration_of(kept->searches[0].rungs), whole->placements[0].levels);
   // With other levels in its place the windows no longer fit, so it is what counts.
   std::uint8_t& rung = kept->searches[0].rungs[0];
   rung = rung == top_rung ? 0 : top_rung;
-  std::ofstream(file) << to_text(fingerprint, *kept);
+  std::ofstream(file) << to_text(identity, *kept);
   const auto other = run_experiment(options);
   ASSERT_FALSE(other.ok());
   EXPECT_NE(other.error().message.find("chooses other levels for window 3"), std::string::npos)
       << other.error().message;
   // Levels of other processes are none: a search finds the same again.
   kept->searches[0].rungs.pop_back();
-  std::ofstream(file) << to_text(fingerprint, *kept);
+  std::ofstream(file) << to_text(identity, *kept);
   const auto again = run_experiment(options);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->jobs[0].controlled_work, whole->jobs[0].controlled_work);
@@ -214,10 +216,32 @@ TEST(experiment, refuses_windows_of_another_experiment_unless_told_to_replace_th
   options.scenario.seed += 1;
   const auto other = run_experiment(options);
   ASSERT_FALSE(other.ok());
-  EXPECT_NE(other.error().message.find("another experiment left it; name another directory"),
-            std::string::npos);
+  EXPECT_NE(
+      other.error().message.find(fmt::format(
+          "another experiment left it, with seed={} in place of seed={}; name another directory",
+          options.scenario.seed - 1, options.scenario.seed)),
+      std::string::npos)
+      << other.error().message;
   options.replaces = true;
   EXPECT_TRUE(run_experiment(options).ok());
+}
+
+TEST(kept_track, of_another_experiment_is_refused_with_what_differs) {
+  const auto error = [](const std::string& text, const TrackIdentity& identity) {
+    const auto kept = kept_track_of(text, identity);
+    return kept.ok() ? std::string() : kept.error().message;
+  };
+  const std::string text = to_text({"format=6", "seed=1", "jobs[0].ranks=8"}, {});
+  EXPECT_EQ(error(text, {"format=6", "seed=1", "jobs[0].ranks=8"}), "");
+  EXPECT_EQ(error(text, {"format=6", "seed=1", "jobs[0].ranks=4"}),
+            "another experiment left it, with jobs[0].ranks=8 in place of jobs[0].ranks=4");
+  EXPECT_EQ(error(text, {"format=6", "seed=1"}),
+            "another experiment left it, with jobs[0].ranks=8");
+  EXPECT_EQ(error(text, {"format=6", "seed=1", "jobs[0].ages=2", "jobs[0].ranks=8"}),
+            "another experiment left it, without jobs[0].ages=2");
+  EXPECT_EQ(error(text, {"format=7", "seed=2"}), "another version of weft left it");
+  EXPECT_EQ(error(R"({"fingerprint": "12ab", "windows": []})", {"format=6"}),
+            "another version of weft left it");
 }
 
 TEST(experiment, refuses_kept_windows_that_were_damaged_and_replaces_them_when_told_to) {
@@ -264,11 +288,11 @@ TEST(experiment, continues_no_windows_with_levels_that_its_controller_would_not_
   // As if the controller had chosen other levels for the last window.
   const std::string file = directory.path() + "/algorithm-1-0.json";
   const std::string text = read(file);
-  const std::string fingerprint = fingerprint_of(text);
-  auto kept = kept_track_of(text, fingerprint);
+  const TrackIdentity identity = identity_of(text);
+  auto kept = kept_track_of(text, identity);
   ASSERT_TRUE(kept.ok());
   ++kept->windows.back().levels;
-  std::ofstream(file) << to_text(fingerprint, *kept);
+  std::ofstream(file) << to_text(identity, *kept);
   const auto refused = run_experiment(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find(
@@ -295,6 +319,17 @@ TEST(experiment, gives_a_job_that_arrives_the_nodes_of_one_that_left) {
   EXPECT_EQ(placement.hosts_of(2), placement.hosts_of(0));
   EXPECT_EQ(placement.in_window(2).back().job, 1U);
   EXPECT_EQ(placement.in_window(3).front().job, 1U);
+}
+
+TEST(experiment, names_the_jobs_that_would_arrive_after_its_last_window) {
+  ExperimentOptions options = short_experiment();
+  options.controller = "none";
+  options.placements = 1;
+  options.scenario = scenario_of(std::string(two_jobs) + "arrives = 6\n");
+  const auto outcome = run_experiment(options);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_EQ(outcome->jobs.size(), 1U);
+  EXPECT_EQ(outcome->absent, std::vector<std::string>{"all"});
 }
 
 TEST(experiment, finds_how_long_a_job_computes_from_the_share_that_it_shall) {
@@ -436,6 +471,9 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
   EXPECT_EQ(
       error_of(job + "ranks = -3\n"),
       "test.toml:5: jobs[0].ranks = -3: it is no whole number from 0 to 4294967295; write one");
+  EXPECT_EQ(
+      error_of(job + "pattern = \"mini-amg\"\ndrift = 0.1\n"),
+      "test.toml:6: jobs[0].drift = 0.1: only mini-paradis has it, and not mini-amg: leave it out");
   EXPECT_EQ(error_of(job + "copies = 0\n"), "test.toml:5: jobs[0].copies = 0: use 1 to 1024");
   EXPECT_EQ(error_of(job + "noise = 2\n"), "test.toml:5: jobs[0].noise = 2: use 0 to 0.99");
   EXPECT_NE(error_of(job + "colour = \"red\"\n").find("unknown key 'colour'; a workload has"),

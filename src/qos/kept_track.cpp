@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qos/kept_track.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
@@ -17,6 +20,24 @@ std::uint32_t checksum(const Json& windows, const Json& searches) {
   return crc32c(std::as_bytes(std::span(text)));
 }
 
+std::string_view name_of(std::string_view setting) {
+  return setting.substr(0, setting.find('='));
+}
+
+/// Returns the first setting in which two experiments differ.
+std::string difference(const TrackIdentity& there, const TrackIdentity& here) {
+  const auto [t, h] = std::ranges::mismatch(there, here);
+  const auto other_value = [&](const std::string& setting, const TrackIdentity& among) {
+    return std::ranges::find(among, name_of(setting), name_of);
+  };
+  if (t != there.end()) {
+    const auto same_name = other_value(*t, here);
+    if (same_name == here.end()) return fmt::format("with {}", *t);
+    if (*same_name != *t) return fmt::format("with {} in place of {}", *t, *same_name);
+  }
+  return fmt::format("without {}", *h);
+}
+
 }  // namespace
 
 std::uint32_t checksum(const Configuration& levels) {
@@ -24,14 +45,14 @@ std::uint32_t checksum(const Configuration& levels) {
                 crc32c(std::as_bytes(std::span(levels.level_of))));
 }
 
-std::string to_text(const std::string& fingerprint, const KeptTrack& track) {
+std::string to_text(const TrackIdentity& identity, const KeptTrack& track) {
   Json windows = Json::array(), searches = Json::array();
   for (const KeptWindow& w : track.windows) {
     windows.push_back({w.isolated, w.iterations, w.waited, w.levels});
   }
   for (const FoundLevels& s : track.searches) searches.push_back({s.rungs, s.found});
   const std::uint32_t sum = checksum(windows, searches);
-  return Json{{"fingerprint", fingerprint},
+  return Json{{"experiment", identity},
               {"checksum", sum},
               {"windows", std::move(windows)},
               {"searches", std::move(searches)}}
@@ -39,11 +60,19 @@ std::string to_text(const std::string& fingerprint, const KeptTrack& track) {
          "\n";
 }
 
-Result<KeptTrack> kept_track_of(const std::string& text, const std::string& fingerprint) {
+Result<KeptTrack> kept_track_of(const std::string& text, const TrackIdentity& identity) {
   try {
     const Json json = Json::parse(text);
-    if (json.at("fingerprint") != fingerprint) {
-      return Error{ErrorCode::invalid_argument, "another experiment left it"};
+    if (!json.contains("experiment") && json.contains("windows")) {
+      return Error{ErrorCode::invalid_argument, "another version of weft left it"};
+    }
+    const auto left_by = json.at("experiment").get<TrackIdentity>();
+    if (left_by.empty() || left_by.front() != identity.front()) {
+      return Error{ErrorCode::invalid_argument, "another version of weft left it"};
+    }
+    if (left_by != identity) {
+      return Error{ErrorCode::invalid_argument,
+                   fmt::format("another experiment left it, {}", difference(left_by, identity))};
     }
     const Json &windows = json.at("windows"), &searches = json.at("searches");
     if (json.at("checksum") != checksum(windows, searches)) {

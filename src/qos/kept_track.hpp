@@ -28,10 +28,13 @@ struct KeptTrack {
 
 std::uint32_t checksum(const Configuration& levels);
 
-/// The text of a track's file. `fingerprint` identifies its experiment.
-std::string to_text(const std::string& fingerprint, const KeptTrack& track);
+/// The settings that decide a track's windows, each as "NAME=VALUE"; the first one is the version
+/// of the file. Not empty.
+using TrackIdentity = std::vector<std::string>;
+
+std::string to_text(const TrackIdentity& identity, const KeptTrack& track);
 /// Errors: no such text or a damaged one (corrupt), or that of another experiment
-/// (invalid_argument).
-Result<KeptTrack> kept_track_of(const std::string& text, const std::string& fingerprint);
+/// (invalid_argument); the message names the first difference.
+Result<KeptTrack> kept_track_of(const std::string& text, const TrackIdentity& identity);
 
 }  // namespace weft::qos

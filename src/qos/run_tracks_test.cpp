@@ -86,7 +86,7 @@ class tracks_at_once : public testing::Test {
     EXPECT_TRUE(ran.ok());
     EXPECT_EQ(completed, 2 * options_.iterations);
     EXPECT_EQ(controlled->settled_after(), 13U);
-    return to_text("", on_default->kept()) + to_text("", controlled->kept());
+    return to_text({}, on_default->kept()) + to_text({}, controlled->kept());
   }
 
   ExperimentOptions options_;
@@ -102,7 +102,7 @@ TEST_F(tracks_at_once, have_the_windows_that_follow_each_other_on_one_thread) {
     ASSERT_TRUE(alone->complete(*std::move(window)).ok());
   }
   const std::string one = windows(1);
-  EXPECT_TRUE(one.ends_with(to_text("", alone->kept())));
+  EXPECT_TRUE(one.ends_with(to_text({}, alone->kept())));
   for (const unsigned threads : {2U, 3U, 8U}) EXPECT_EQ(windows(threads), one) << threads;
 }
 

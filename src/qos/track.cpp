@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/crc32c.hpp"
 #include "base/system_error.hpp"
 #include "base/whole_file.hpp"
 #include "qos/window.hpp"
@@ -37,25 +36,31 @@ std::string Track::path() const {
       .string();
 }
 
-/// Returns the fingerprint of everything that decides a window's outcome. The number of iterations
-/// does not: a longer run continues a shorter one.
-std::string Track::fingerprint() const {
-  std::string text = fmt::format("5 {} {} {} {}\n", options_.scenario.seed, options_.period.ticks(),
-                                 options_.variants, options_.algorithm_1.levels);
+/// Returns everything that decides a window's outcome. The number of iterations does not: a longer
+/// run continues a shorter one.
+TrackIdentity Track::identity() const {
+  TrackIdentity lines = {"format=6", fmt::format("seed={}", options_.scenario.seed),
+                         fmt::format("qos.period={}ns", options_.period.ticks()),
+                         fmt::format("qos.variants={}", options_.variants),
+                         fmt::format("qos.levels={}", options_.algorithm_1.levels)};
   for (const auto& entry : options_.scenario.entries) {
-    if (entry.key.starts_with("qos.")) continue;
-    text += fmt::format("{}={}\n", entry.key, entry.value);
+    if (!entry.key.starts_with("qos.")) {
+      lines.push_back(fmt::format("{}={}", entry.key, entry.value));
+    }
   }
   for (const jobs::WorkloadJob& job : jobs_) {
-    if (job.is_trace())
-      text += fmt::format("{} {}\n", job.pattern.ranks, job.pattern.message_bytes);
+    if (!job.is_trace()) continue;
+    lines.push_back(fmt::format("ranks and message of {}={} {}", job.name, job.pattern.ranks,
+                                job.pattern.message_bytes));
   }
   if (kind_ == Kind::controlled) {
-    text +=
-        fmt::format("{} {} {}\n", controller_->name(), controller_->version(),
-                    settings_of(controller_->name(), options_.algorithm_1, options_.predictions));
+    lines.push_back(fmt::format("version of {}={}", controller_->name(), controller_->version()));
+    for (std::string& setting :
+         settings_of(controller_->name(), options_.algorithm_1, options_.predictions)) {
+      lines.push_back(std::move(setting));
+    }
   }
-  return fmt::format("{:08x}", crc32c(std::as_bytes(std::span(text))));
+  return lines;
 }
 
 Result<void> Track::load() {
@@ -69,7 +74,7 @@ Result<void> Track::load() {
   }
   const auto text = read_text_file(file);
   if (!text) return Error{text.error().code, "--out: " + text.error().message};
-  auto kept = kept_track_of(*text, fingerprint());
+  auto kept = kept_track_of(*text, identity());
   if (!kept && options_.replaces) return {};
   if (!kept) return cannot_continue(kept.error().code, kept.error().message);
   kept_ = std::move(kept).value();
@@ -91,7 +96,7 @@ Result<void> Track::save() {
   if (file.empty() || is_saved) return {};
   auto whole = WholeFile::create(file);
   if (!whole) return std::move(whole).error();
-  if (auto written = whole->write(to_text(fingerprint(), kept_)); !written) return written;
+  if (auto written = whole->write(to_text(identity(), kept_)); !written) return written;
   saved_ = kept_.windows.size();
   saved_searches_ = kept_.searches.size();
   return whole->commit();

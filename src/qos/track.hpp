@@ -79,7 +79,7 @@ class Track {
   Error cannot_continue(ErrorCode code, std::string_view why) const;
   void announce(const std::vector<Presence>& present);
   std::string path() const;
-  std::string fingerprint() const;
+  TrackIdentity identity() const;
 
   const ExperimentOptions& options_;
   const std::vector<jobs::WorkloadJob>& jobs_;

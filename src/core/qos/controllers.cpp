@@ -36,6 +36,11 @@ std::vector<std::string_view> controller_names() {
   return {"best", "algorithm-1", "climb", "model-predictive", "none"};
 }
 
+std::string_view chosen_controller(std::string_view name, bool has_twin) {
+  if (name != "best") return name;
+  return has_twin ? "model-predictive" : "climb";
+}
+
 Result<void> check_controller(std::string_view name, const Algorithm1Options& options) {
   const auto names = controller_names();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -51,12 +56,15 @@ Result<void> check_controller(std::string_view name, const Algorithm1Options& op
                            name, rung_levels, options.levels, rung_levels)};
 }
 
-std::string settings_of(std::string_view name, const Algorithm1Options& a,
-                        std::uint32_t predictions) {
+std::vector<std::string> settings_of(std::string_view name, const Algorithm1Options& a,
+                                     std::uint32_t predictions) {
   if (name == "algorithm-1") {
-    return fmt::format("{} {} {}", a.threshold, a.default_windows, a.largest_weight);
+    return {fmt::format("qos.threshold={}", a.threshold),
+            fmt::format("qos.default-windows={}", a.default_windows),
+            fmt::format("qos.largest-weight={}", a.largest_weight)};
   }
-  return name == "model-predictive" ? fmt::format("{}", predictions) : std::string();
+  if (name == "model-predictive") return {fmt::format("qos.predictions={}", predictions)};
+  return {};
 }
 
 Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
@@ -65,17 +73,18 @@ Result<std::unique_ptr<Controller>> make_controller(std::string_view name,
                                                     const ModelPredictiveOptions& with_twin) {
   if (auto good = check_controller(name, options); !good) return std::move(good).error();
   std::unique_ptr<Controller> made;
+  name = chosen_controller(name, twin != nullptr);
   if (name == "none") {
     made = std::make_unique<NoController>();
   } else if (name == "algorithm-1") {
     made = std::make_unique<Algorithm1>(options, seed);
-  } else if (name != "climb" && twin != nullptr) {
+  } else if (name == "climb") {
+    made = std::make_unique<Climb>(ClimbOptions());
+  } else if (twin != nullptr) {
     made = std::make_unique<ModelPredictive>(with_twin, *twin);
-  } else if (name == "model-predictive") {
+  } else {
     return Error{ErrorCode::invalid_argument,
                  "model-predictive needs a simulation of the jobs: use climb for real processes"};
-  } else {
-    made = std::make_unique<Climb>(ClimbOptions());
   }
   return made;
 }

@@ -19,6 +19,11 @@ constexpr double least_bearable = 0.005;
 constexpr double most_bearable = 0.04;
 constexpr double much = 0.1;
 constexpr double bearable_share = 0.2;
+/// The same where nothing helps otherwise: with a job that sends most of the time, each change that
+/// helps others costs it some percent.
+constexpr double bearable_at_worst = 0.02;
+/// The mean gain from which on jobs may lose that.
+constexpr double worth_a_loss = 0.005;
 /// Prices of a larger loss. With the last one alone a search would not get past levels that harm a
 /// job for now.
 constexpr double price_at_first = 15;
@@ -77,6 +82,7 @@ void LevelSearch::run() {
   const std::uint32_t budget =
       options_.predictions > 0 ? options_.predictions : static_cast<std::uint32_t>(by_jobs);
   price_ = price_at_first;
+  least_bearable_ = least_bearable;
   draws_ = options_.draws;
   limit_ = budget / 4 * 3;
   begin_with_default();
@@ -86,20 +92,25 @@ void LevelSearch::run() {
   first_draw_ = draws_;
   draws_ *= 2;
   limit_ = budget;
-  if (found_.empty()) return;
   accepted_ = found();
   std::ranges::reverse(found_);
   auto starts = std::exchange(found_, {});
+  if (starts.empty()) {
+    if (last_resort_.rungs == moves_.middle()) return;
+    starts.push_back(last_resort_.rungs);
+    least_bearable_ = bearable_at_worst;
+  }
   begin_with_default();
   begin_with(std::move(starts));
   improve();
   // The noise of each job is known better now, and may forbid what was allowed before.
-  if (value_of(best_.gains) <= 0) best_.rungs = moves_.middle();
+  if (value_of(best_.gains, bearable_) <= 0) best_ = last_resort_;
 }
 
 /// The twin on default: what trials are compared with, and the slack of processes.
 void LevelSearch::begin_with_default() {
   best_ = {.taken = {}, .rungs = moves_.middle(), .gains = Gains(moves_.jobs())};
+  last_resort_ = best_;
   for (auto draw = static_cast<std::uint32_t>(base_work_.size()); draw < first_draw_ + draws_;
        ++draw) {
     if (failed_) return;
@@ -122,7 +133,7 @@ bool LevelSearch::ask_for_bounds() {
     if (!work) return false;
     bound_.push_back(gain(*work, base_work_[0][j]));
   }
-  bearable_ = std::clamp(bearable_share * (mean_of(bound_) - much), least_bearable, most_bearable);
+  bearable_ = std::clamp(bearable_share * (mean_of(bound_) - much), least_bearable_, most_bearable);
   return true;
 }
 
@@ -136,7 +147,7 @@ void LevelSearch::begin_with(std::vector<Rungs> starts) {
     Trial trial{.taken = {}, .rungs = std::move(start), .gains = {}};
     measure(trial);
     if (failed_) return;
-    if (value_of(trial.gains) <= value_of(best_.gains)) continue;
+    if (value_of(trial.gains, bearable_) <= value_of(best_.gains, bearable_)) continue;
     found_.push_back(trial.rungs);
     best_ = std::move(trial);
   }
@@ -223,21 +234,22 @@ LevelSearch::Trial LevelSearch::climb(Space& space, Trial from) {
       changes = std::max<std::size_t>(changes / 2, 1);
     }
     Trial trial;
-    trial.taken =
-        space.effects.better(from.taken, from.gains, space.farthest, changes,
-                             [this](std::span<const double> gains) { return value_of(gains); });
+    trial.taken = space.effects.better(
+        from.taken, from.gains, space.farthest, changes,
+        [this](std::span<const double> gains) { return value_of(gains, bearable_); });
     if (std::ranges::find(seen, trial.taken) != seen.end()) continue;
     seen.push_back(trial.taken);
     trial.rungs = rungs_of(space, trial.taken);
     measure(trial, space);
     if (failed_) break;
-    if (value_of(trial.gains) > value_of(best_.gains) + least_improvement) {
+    if (value_of(trial.gains, bearable_) > value_of(best_.gains, bearable_) + least_improvement) {
       in_vain = -1;
       changes = std::min(2 * changes, moves_.jobs());
       best_ = trial;
       found_.push_back(best_.rungs);
     }
-    if (top.taken.empty() || value_of(trial.gains) > value_of(top.gains)) top = trial;
+    if (top.taken.empty() || value_of(trial.gains, bearable_) > value_of(top.gains, bearable_))
+      top = trial;
     from = std::move(trial);
   }
   return top.taken.empty() ? from : top;
@@ -269,6 +281,10 @@ void LevelSearch::measure(Trial& trial, Space& space) {
     trial.gains[j] = mean_of(by_job[j]);
     noise_[j].add(by_job[j]);
   }
+  const auto at_worst = [this](const Trial& of) {
+    return value_of(of.gains, std::max(bearable_, bearable_at_worst));
+  };
+  if (at_worst(trial) > std::max(at_worst(last_resort_), worth_a_loss)) last_resort_ = trial;
   space.effects.fit();
 }
 
@@ -287,13 +303,14 @@ LevelSearch::Gains LevelSearch::gains_of(std::span<const double> work, std::uint
   return gains;
 }
 
-/// Of gains that all draws predict: their mean, in which losses that a reader of results would
-/// notice are nearly forbidden. Noise of windows would hide these; predictions have less.
-double LevelSearch::value_of(std::span<const double> gains) const {
+/// Of gains that all draws predict: their mean, in which losses beyond `bearable`, which a reader
+/// of results would notice, are nearly forbidden. Noise of windows would hide these; predictions
+/// have less.
+double LevelSearch::value_of(std::span<const double> gains, double bearable) const {
   double sum = 0;
   for (std::size_t j = 0; j < gains.size(); ++j) {
     const double error = std::sqrt(noise_[j].variance() / draws_);
-    const double loss = std::min(bearable_ + errors_of_noise * error, most_bearable);
+    const double loss = std::min(bearable + errors_of_noise * error, most_bearable);
     sum += gains[j] < -loss ? -loss + price_ * (gains[j] + loss) : gains[j];
   }
   return sum / static_cast<double>(std::max<std::size_t>(gains.size(), 1));

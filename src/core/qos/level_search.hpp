@@ -91,7 +91,7 @@ class LevelSearch {
   void measure(Trial& trial, Space& space);
   bool ask_for_bounds();
   Gains gains_of(std::span<const double> work, std::uint32_t draw) const;
-  double value_of(std::span<const double> gains) const;
+  double value_of(std::span<const double> gains, double bearable) const;
   std::uint32_t left() const {
     return failed_ || predictions_ >= limit_ ? 0 : limit_ - predictions_;
   }
@@ -101,10 +101,12 @@ class LevelSearch {
   Twin& twin_;
   Space alone_;  // single processes
   Trial best_;
+  Trial last_resort_;             // the best one if jobs may lose more
   std::vector<Rungs> found_;      // each better than all before
   std::vector<Gains> base_work_;  // of the twin on default, by draw
   Gains bound_;                   // of the twin alone: what each job could gain
   double bearable_ = 0;           // loss of a job
+  double least_bearable_ = 0;     // of these
   std::vector<Spread> noise_;     // by job: of its gain in one prediction
   double price_ = 0;              // of a larger loss
   std::uint32_t first_draw_ = 0;  // of those that levels are measured by

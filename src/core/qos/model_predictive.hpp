@@ -31,7 +31,7 @@ class ModelPredictive final : public Controller {
   ModelPredictive(const ModelPredictiveOptions& options, Twin& twin);
 
   std::string_view name() const override { return "model-predictive"; }
-  std::uint32_t version() const override { return 2; }
+  std::uint32_t version() const override { return 3; }
   void on_jobs(std::span<const JobFacts> jobs) override;
   const Configuration& configuration() const override { return now_; }
   void on_window(std::span<const JobWindow> jobs) override;

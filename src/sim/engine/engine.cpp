@@ -24,6 +24,18 @@ std::uint64_t digest(const Event& e) {
 
 void EventHandler::fetch(const Event&, Ahead) const {}
 
+void Engine::count(std::uint32_t source, PicoInstant at, EventKind kind, std::uint32_t target) {
+  ++events_;
+  last_counted_ = std::max(last_counted_, at);
+  hash_ += digest({.time = at,
+                   .sequence = sequences_[source]++,
+                   .source = source,
+                   .target = target,
+                   .kind = kind,
+                   .detail = 0,
+                   .payload = 0});
+}
+
 /// A fetch that begins some events earlier costs nothing.
 void Engine::fetch_ahead() const {
   const Event* near = queue_.near(kEarly + 1);

@@ -3,6 +3,7 @@
 // of them, and are called in one order that depends on nothing but the seed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -56,6 +57,8 @@ class Engine {
                  .detail = detail,
                  .payload = payload});
   }
+  /// Counts an event of which no handler has to hear, as if it had happened: later than now.
+  void count(std::uint32_t source, PicoInstant at, EventKind kind, std::uint32_t target);
   /// A wake-up comes after all events of its instant that have other causes, whenever it was
   /// scheduled, and whether once or twice. Only prefetches may depend on `detail` and `payload`.
   void schedule_wake(std::uint32_t vertex, PicoInstant at, EventKind kind, std::uint32_t target,
@@ -120,14 +123,15 @@ class Engine {
   /// A handler reports that its wake-up had an effect.
   void count_wake() { ++events_; }
   /// Returns the time of the last event other than wake-ups. Depends on nothing but the seed.
-  PicoInstant last_event() const { return last_; }
-  /// Events handled; of wake-ups, only those with an effect. Depends on nothing but the seed.
+  PicoInstant last_event() const { return std::max(last_, last_counted_); }
+  /// Events handled or counted; of wake-ups, only those with an effect. Depends on nothing but the
+  /// seed.
   std::uint64_t events() const { return events_; }
   /// All events handled, a measure of the work: it includes wake-ups without effect, whose number
   /// depends on how the simulation is divided.
   std::uint64_t handled() const { return handled_; }
-  /// A digest of all events handled but wake-ups: equal digests mean the same events at the same
-  /// times, in the same order at each target, in any order between targets.
+  /// A digest of all events handled or counted but wake-ups: equal digests mean the same events at
+  /// the same times, in the same order at each target, in any order between targets.
   std::uint64_t trace_hash() const { return hash_; }
 
  private:
@@ -148,6 +152,7 @@ class Engine {
   EventQueue queue_;
   PicoInstant now_{};
   PicoInstant last_{};
+  PicoInstant last_counted_{};                             // by `count`
   std::array<EventHandler*, 8> handlers_{};                // by kind
   std::array<std::uint64_t, 8> counts_ = all_but_wakes();  // 1: events of the kind count
   std::vector<std::uint32_t> sequences_;

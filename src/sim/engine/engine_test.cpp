@@ -87,6 +87,17 @@ TEST(engine, wake_ups_count_as_events_when_they_were_of_use) {
   EXPECT_EQ(engine.handled(), 3u);
 }
 
+TEST(engine, a_counted_event_is_the_last_one_when_no_other_follows) {
+  Engine engine(1);
+  Recorder recorder;
+  engine.handle(EventKind::timer, recorder);
+  engine.schedule(0, PicoInstant(7), EventKind::timer, 1, 0, 0);
+  engine.count(0, PicoInstant(9), EventKind::timer, 2);
+  engine.run_until(PicoInstant(8));
+  EXPECT_EQ(engine.last_event(), PicoInstant(9));
+  EXPECT_EQ(engine.events(), 2u);
+}
+
 TEST(engine, a_foreign_event_takes_the_place_that_its_source_gave_it) {
   Engine here(2), there(2);
   Recorder recorder;

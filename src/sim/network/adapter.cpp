@@ -122,7 +122,10 @@ std::uint32_t Network::make_packet(Port port, std::uint32_t lane_index) {
   ++message.packets;
   const std::uint32_t p = packets_.take();
   Packet& packet = packets_[p];
-  packet = {.message = m, .bytes = payload + header_of(request), .last = message.to_send == 0};
+  packet = {.message = m,
+            .bytes = payload + header_of(request),
+            .last = message.to_send == 0,
+            .alone = payload == request.bytes};
   router_.start(packet.route, request.source, request.destination, request.flow,
                 rngs_[number_of(request.source)]);
   round.head = message.next;

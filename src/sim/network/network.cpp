@@ -87,6 +87,7 @@ void Network::build_transmitters(Vertex own) {
                   .kind = topology_.kind(l)};
     t.at_host = topology_.is_host(own);
     t.to_host = topology_.is_host(t.peer);
+    t.never_starves = never_starves(t);
     if (!t.at_host && !options_.output_queues) t.queue_kind = queues_.kind(topology_.ports(own));
     transmitters_.push_back(t);
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
@@ -95,6 +96,21 @@ void Network::build_transmitters(Vertex own) {
       room.kind = static_cast<std::uint32_t>(topology_.kind(l)) & 3;
     }
   }
+}
+
+/// A host takes every packet, so that room for it is missing only until its credit is back, for
+/// twice the latency: the link sends no more meanwhile than at its rate, and parts of two packets.
+/// If the part of the buffer that levels share has room for that, nothing ever waits for it.
+bool Network::never_starves(const Transmitter& t) const {
+  constexpr std::uint64_t largest_header = 255;  // MessageRequest::header
+  const std::uint64_t rate = t.rate.bytes_per_second();
+  const auto away = static_cast<std::uint64_t>((latency(t.kind) + latency(t.kind)).ticks());
+  if (!t.to_host || rate == 0 || away > PicosecondTick::per_second) return false;
+  const std::uint64_t packet =
+      options_.mtu + std::max<std::uint64_t>(options_.packet_overhead, largest_header);
+  const double under_way =
+      static_cast<double>(rate) * static_cast<double>(away) / PicosecondTick::per_second;
+  return under_way + static_cast<double>(2 * packet) < options_.buffer_bytes - reserve_;
 }
 
 void Network::set_levels(std::span<const LevelOptions> levels) {
@@ -184,6 +200,7 @@ void Network::set_rate(LinkId link, Bandwidth rate) {
   Transmitter& t = changed.transmitter;
   t.clock.change_rate(engine_.now(), t.rate, rate);
   t.rate = rate;
+  t.never_starves = t.never_starves && never_starves(t);
   serve(changed);
 }
 

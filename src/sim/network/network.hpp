@@ -3,8 +3,9 @@
 // lanes under credit flow control. Nothing is lost except on links that are declared lossy: a
 // blocked packet keeps its place in the buffer, and packets behind it in the same buffer wait too.
 //
-// A packet's hop costs one event, its arrival; another one only where it had to wait. Room in a
-// buffer comes back to the sender as an entry in a list that the sender reads when it needs room.
+// A packet's hop costs one event, its arrival; another one only where it had to wait. An arrival at
+// a host costs none unless it completes the message. Room in a buffer comes back to the sender as
+// an entry in a list that the sender reads when it needs room.
 #pragma once
 
 #include <array>
@@ -164,6 +165,7 @@ class Network final : public EventHandler {
     bool up : 1 = true;
     bool at_host : 1 = false;
     bool to_host : 1 = false;
+    bool never_starves : 1 = false;  // `never_starves`: room behind it is not counted
   };
   static_assert(sizeof(Transmitter) == 64);
   /// A link's transmitter and the first of its lanes, looked up once for all that happens there.
@@ -238,6 +240,7 @@ class Network final : public EventHandler {
   void deliver(std::uint32_t packet);
   void build(std::uint64_t seed);
   void build_transmitters(Vertex own);
+  bool never_starves(const Transmitter& t) const;
   std::uint64_t packets_waiting(std::uint32_t number, std::uint32_t level) const;
   // network_serve.cpp: packets' arrivals, and the work of a transmitter. What each hop takes is
   // inline there: calls that looked everything up again took a tenth of a hop's instructions.
@@ -278,10 +281,12 @@ class Network final : public EventHandler {
   inline std::uint32_t take_packet(Port port, std::uint32_t lane_index);
   template <bool kAtHost>
   void transmit(Port port, std::uint32_t lane_index, std::uint32_t packet);
+  bool arrives_unheard(Port port, std::uint32_t packet, PicoInstant& at);
   bool is_lost(Port port, std::uint32_t lane_index, std::uint32_t packet,
                const net::Transit& transit);
   inline void leave_buffer(const Packet& packet, PicoInstant departure);
   inline void take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes);
+  inline void count_packet(Port port, std::uint32_t lane_index, std::uint32_t bytes);
   void count_overflow(Port port, std::uint32_t level);
   void return_credit(Port port, PicoInstant at, std::uint32_t bytes, std::uint32_t lane);
   [[gnu::always_inline]] inline void note_return(Port port, PicoInstant at, std::uint32_t bytes,

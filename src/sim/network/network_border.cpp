@@ -179,7 +179,8 @@ void Network::receive_packet(const PacketCrossing& c) {
                  .bytes = c.bytes,
                  .arrived_by = to_host ? kNone : kElsewhere | c.arrived_by,
                  .lane = c.lane,
-                 .last = c.last != 0};
+                 .last = c.last != 0,
+                 .alone = c.message_bytes <= options_.mtu};
   const Arrival next(p, to_host ? KnownHop() : router_.foresee(at, c.route), facts_[c.lane].first);
   engine_.schedule_foreign({.time = c.time,
                             .sequence = c.sequence,

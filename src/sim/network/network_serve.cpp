@@ -183,9 +183,11 @@ bool Network::serve_as(Port port) {
 bool Network::passes_at_once(Port port, std::uint32_t lane_index, std::uint32_t bytes) {
   const Transmitter& t = port.transmitter;
   if (t.waiting != 0 || !t.up || t.clock.free_at() > engine_.now()) return false;
-  Room& behind = room(port, lane_index);
-  take_returns(port, behind);
-  if (!behind.fits(port.lanes[lane_index].used, bytes, reserve_)) return false;
+  if (!t.never_starves) {
+    Room& behind = room(port, lane_index);
+    take_returns(port, behind);
+    if (!behind.fits(port.lanes[lane_index].used, bytes, reserve_)) return false;
+  }
   const auto alone = static_cast<std::uint16_t>(1U << facts_[lane_index].level);
   charge(port, {.lane = lane_index, .waiting = alone}, bytes);
   return true;
@@ -234,6 +236,7 @@ void Network::set_next(Room& of, PicoInstant at, std::uint32_t bytes, std::uint3
 /// credits may become known, not in the order of their time.
 template <bool kAtHost>
 bool Network::has_credit(Port port, std::uint32_t lane_index) {
+  if (!kAtHost && port.transmitter.never_starves) return true;
   Room& behind = room(port, lane_index);
   take_returns(port, behind);
   const std::uint32_t used = port.lanes[lane_index].used;
@@ -423,7 +426,7 @@ void Network::leave_buffer(const Packet& packet, PicoInstant departure) {
   note_return(by, returned, packet.bytes, packet.lane);
 }
 
-/// Takes room behind the link, and counts the packet.
+/// Takes room behind the link.
 void Network::take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes) {
   Room& behind = room(port, lane_index);
   std::uint32_t& used = port.lanes[lane_index].used;
@@ -431,6 +434,9 @@ void Network::take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes
              link(port).value());
   behind.shared -= Room::of_shared(used, bytes, reserve_);
   used += bytes;
+}
+
+void Network::count_packet(Port port, std::uint32_t lane_index, std::uint32_t bytes) {
   const LaneFacts facts = facts_[lane_index];
   Lane& counts = port.lanes[facts.first];
   counts.level.bytes += bytes;
@@ -455,7 +461,8 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
   const PicoDuration cable = latency(t.kind);
   const PicoInstant arrival = departure + cable;
   if (!kAtHost) leave_buffer(packet, departure);
-  take_room(port, lane_index, packet.bytes);
+  if (!t.never_starves) take_room(port, lane_index, packet.bytes);
+  count_packet(port, lane_index, packet.bytes);
   if (looks_closer_ && is_lost(port, lane_index, p, {start, departure, arrival})) return;
   packet.lane = static_cast<std::uint16_t>(lane_index);
 
@@ -464,6 +471,7 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
     // A host takes every packet: the room is free again at once.
     packet.arrived_by = kNone;
     return_credit(port, arrival + cable, packet.bytes, lane_index);
+    if (!packet.alone && owns(t.peer) && arrives_unheard(port, p, at)) return;
   } else {
     packet.arrived_by = number_of(port);
     packet.tail = arrival + options_.switch_delay;
@@ -475,6 +483,26 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
                      facts_[lane_index].first);
   engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.value(),
                    t.peer_port.value(), next.payload());
+}
+
+/// Packets of a message reach their host by one link, so the last one that it sends completes the
+/// message. Nobody hears of the arrivals before, which are therefore counted now, and are no
+/// events. A link that has become faster may deliver the last packet before another one: `at` waits
+/// for it.
+bool Network::arrives_unheard(Port port, std::uint32_t p, PicoInstant& at) {
+  const Packet& packet = packets_[p];
+  Message& message = messages_[packet.message];
+  const std::uint64_t payload = packet.bytes - header_of(message.request);
+  at = message.arrives = std::max(message.arrives, at);
+  if (message.to_arrive <= payload) return false;
+  message.to_arrive -= payload;
+  --message.packets;
+  packets_.give_back(p);
+  ++hops_;
+  ++delivered_;
+  const Transmitter& t = port.transmitter;
+  engine_.count(t.own.value(), at, EventKind::packet_arrives, t.peer.value());
+  return true;
 }
 
 /// The rare part of a transmission: an observer hears of it, and a lossy link may lose the packet.
@@ -492,7 +520,7 @@ bool Network::is_lost(Port port, std::uint32_t lane_index, std::uint32_t p,
 }
 
 void Network::return_credit(Port port, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
-  note_return(port, at, bytes, lane);
+  if (!port.transmitter.never_starves) note_return(port, at, bytes, lane);
 }
 
 /// Room comes back to the transmitter at that time. Its members are not in a record, since that

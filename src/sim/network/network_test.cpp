@@ -418,6 +418,39 @@ TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {
   EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 1720 * ns + 2 * us + 10 * ns}}));
 }
 
+TEST_F(network, a_message_is_there_with_its_last_byte_also_when_a_faster_packet_overtakes_it) {
+  build(star_of(2), simple());
+  network_->set_rate(link_to(1), Bandwidth::bytes_per_second(100'000'000));
+  send(0, 1, 2000, 1);
+  run(2 * us);
+  network_->set_rate(link_to(1), Bandwidth::bytes_per_second(1'000'000'000));
+  run();
+  // The first packet had begun at 110 ns and arrives after 10 µs as before. The model knows the
+  // link as busy until 2,811 ns, so that the second packet is there at 3,821 ns.
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 110 * ns + 10 * us + 10 * ns}}));
+  EXPECT_EQ(network_->packet_hops(), 4u);
+  EXPECT_EQ(network_->packets_delivered(), 2u);
+  EXPECT_TRUE(network_->at_rest());
+}
+
+TEST_F(network, a_link_to_a_host_waits_for_credits_only_if_its_buffer_is_short) {
+  // Credits are back 20 ns after a packet has left. The second packet of 1,000 bytes waits for that
+  // if the buffer has room for one, and not if it has room for what is under way.
+  for (const std::uint32_t buffer : {1000u, 64'000u}) {
+    NetworkOptions o = simple();
+    o.buffer_bytes = buffer;
+    build(star_of(3), o);
+    arrived_.clear();
+    send(0, 2, 1000, 1);
+    send(1, 2, 1000, 2);
+    run();
+    const std::int64_t first = 1 * us + 120 * ns;
+    const std::int64_t credit = buffer == 1000 ? 20 * ns : 0;
+    EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, first}, {2, first + 1 * us + credit}}));
+    EXPECT_TRUE(network_->at_rest());
+  }
+}
+
 TEST_F(network, packet_headers_take_time_and_room) {
   NetworkOptions o = simple();
   o.packet_overhead = 100;

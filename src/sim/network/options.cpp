@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/make_error.hpp"
 
@@ -139,11 +140,11 @@ Result<void> check_network(const NetworkOptions& o) {
   }
   if (o.interleaved_messages == 0) return wrong("interleaved-messages", 0, "use at least 1");
   const PicoDuration most = PicoDuration::seconds(1);
-  for (const PicoDuration d :
-       {o.switch_delay, o.host_overhead, o.injection_gap, o.retransmit_after}) {
-    if (d.ticks() < 0 || d > most) {
-      return invalid("a delay, overhead or gap is {} ps: use 0 to 1 s", d.ticks());
-    }
+  for (const auto& [key, d] :
+       {std::pair("switch-delay", o.switch_delay), std::pair("host-overhead", o.host_overhead),
+        std::pair("injection-gap", o.injection_gap),
+        std::pair("retransmit-after", o.retransmit_after)}) {
+    if (d.ticks() < 0 || d > most) return invalid("{} is {} s: use 0 to 1 s", key, d.to_seconds());
   }
   return {};
 }

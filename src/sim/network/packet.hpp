@@ -21,6 +21,7 @@ struct alignas(64) Packet {
   std::uint16_t lane = 0;            ///< of that link
   std::uint16_t queue = 0;           ///< queue, of the lane that it waits for
   bool last = false;                 ///< no packet of the message follows
+  bool alone = false;                ///< it has all of its message
 };
 static_assert(sizeof(Packet) == 64);
 
@@ -78,6 +79,7 @@ struct alignas(64) Message {
   std::uint64_t to_send = 0;    ///< payload bytes not yet in packets
   std::uint64_t to_arrive = 0;  ///< payload bytes not yet at the destination
   PicoInstant posted{};
+  PicoInstant arrives{};  ///< when the last byte does that the destination's link has sent
   std::uint32_t next = kNone;
   std::uint32_t behind = kNone;  ///< next message to the same host, which leaves after this one
   bool sent = false;  ///< its user knows that all of it has left; parts may yet be sent again

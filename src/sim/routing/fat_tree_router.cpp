@@ -14,6 +14,7 @@ constexpr std::size_t most_levels = 3;
 struct TreeSwitch {
   std::uint32_t first_host = 0;
   std::uint32_t hosts = 0;
+  std::uint16_t first_down = 0;  // the number that its first port would have above all hosts
   std::uint16_t first_up = 0;
   std::uint16_t level = 0;
   std::uint16_t cables = 1;  // parallel ones, to each switch below
@@ -41,6 +42,12 @@ class Tree {
     for (std::uint32_t top = 0; top < shape.tops; ++top) add(2, 0, topology.hosts());
   }
 
+  /// The number of levels that have switches.
+  std::size_t levels() const { return switches_.back().level + std::size_t{1}; }
+  /// A switch of the level; there is one.
+  const TreeSwitch& any_of(std::uint16_t level) const {
+    return *std::ranges::find(switches_, level, &TreeSwitch::level);
+  }
   const TreeSwitch& at(Vertex v) const { return switches_[topology_.switch_index(v)]; }
   /// The number of the destination among the hosts below; not below when ≥ `here.hosts`.
   static std::uint32_t offset(const TreeSwitch& here, std::uint32_t destination) {
@@ -65,11 +72,13 @@ class Tree {
  private:
   void add(std::uint16_t level, std::uint32_t first_host, std::uint32_t most) {
     const Vertex v = topology_.switch_at(static_cast<std::uint32_t>(switches_.size()));
-    switches_.push_back({.first_host = first_host,
-                         .hosts = std::min(most, topology_.hosts() - first_host),
-                         .first_up = static_cast<std::uint16_t>(topology_.ports(v) - width_[level]),
-                         .level = level,
-                         .cables = level == highest_ ? cables_ : std::uint16_t{1}});
+    TreeSwitch made{.first_host = first_host,
+                    .hosts = std::min(most, topology_.hosts() - first_host),
+                    .first_up = static_cast<std::uint16_t>(topology_.ports(v) - width_[level]),
+                    .level = level,
+                    .cables = level == highest_ ? cables_ : std::uint16_t{1}};
+    made.first_down = down(made, first_host).value();
+    switches_.push_back(made);
   }
 
   const Topology& topology_;
@@ -140,9 +149,7 @@ template <class Policy>
 class FatTreeRouter final : public Router {
  public:
   explicit FatTreeRouter(const Topology& topology) : tree_(topology), hosts_(topology.hosts()) {
-    if (Policy::one_way && std::size_t{topology.switches()} * hosts_ <= most_tabled) {
-      tabulate(topology);
-    }
+    if (Policy::one_way && tree_.levels() * hosts_ <= most_tabled) tabulate();
   }
 
   std::string_view name() const override { return Policy::name; }
@@ -169,7 +176,7 @@ class FatTreeRouter final : public Router {
 
   KnownHop foresee(Vertex at, const RouteState& state) const override {
     if constexpr (Policy::one_way) {
-      if (!hops_.empty()) return hops_[(at.value() - hosts_) * hosts_ + state.destination];
+      if (!ways_.empty()) return tabled(tree_.at(at), state.destination);
     }
     return computed(at, state);
   }
@@ -205,21 +212,40 @@ class FatTreeRouter final : public Router {
     return {.first = tree_.down(here, offset).value(), .count = here.cables, .down = true};
   }
 
-  void tabulate(const Topology& topology) {
-    hops_.reserve(std::size_t{topology.switches()} * hosts_);
-    for (std::uint32_t s = 0; s < topology.switches(); ++s) {
+  /// The same from the table.
+  KnownHop tabled(const TreeSwitch& here, std::uint32_t destination) const {
+    const Way& way = ways_[here.level * hosts_ + destination];
+    const bool is_below = Tree::offset(here, destination) < here.hosts;
+    return Hop{.port = PortNumber(static_cast<std::uint16_t>(is_below ? way.down - here.first_down
+                                                                      : way.up + here.first_up))};
+  }
+
+  void tabulate() {
+    ways_.reserve(tree_.levels() * hosts_);
+    for (std::uint16_t level = 0; level < tree_.levels(); ++level) {
+      const TreeSwitch& like = tree_.any_of(level);
       for (std::uint32_t host = 0; host < hosts_; ++host) {
-        hops_.push_back(computed(topology.switch_at(s), {.destination = host}));
+        const std::uint32_t down =
+            tree_.down(like, host).value() + (like.cables > 1 ? tree_.parallel(like, host) : 0);
+        ways_.push_back({.up = static_cast<std::uint16_t>(tree_.digit(like, host)),
+                         .down = static_cast<std::uint16_t>(down)});
       }
     }
   }
 
-  /// 16 KiB: a larger table would take the place of other records in the processor's first cache.
-  static constexpr std::size_t most_tabled = 4096;
+  /// 32 KiB: a larger table would take the place of other records in the processor's first cache.
+  static constexpr std::size_t most_tabled = 8192;
+
+  /// Where a packet for a host goes at all switches of a level: the number of its port among those
+  /// that lead up, and that of its port down if the switch were above all hosts.
+  struct Way {
+    std::uint16_t up = 0;
+    std::uint16_t down = 0;
+  };
 
   Tree tree_;
   std::uint32_t hosts_;
-  std::vector<KnownHop> hops_;  // to foresee, by switch and destination; empty: they are computed
+  std::vector<Way> ways_;  // to foresee, by level and destination; empty: hops are computed
 };
 
 }  // namespace

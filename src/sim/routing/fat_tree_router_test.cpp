@@ -32,7 +32,9 @@ TEST(d_mod_k, foresees_at_every_switch_the_hop_that_it_will_choose) {
   // The last one is too large for a table of hops.
   for (const char* text :
        {"fat-tree:64,levels=2,radix=16,cables=2", "fat-tree:54,levels=3,radix=6",
-        "fat-tree:40,levels=2,radix=12,taper=2", "fat-tree:250,levels=3,radix=10"}) {
+        "fat-tree:40,levels=2,radix=12,taper=2", "fat-tree:324,levels=2,radix=36,cables=2",
+        "fat-tree:8,levels=2,radix=36", "fat-tree:30,levels=3,radix=10",
+        "fat-tree:250,levels=3,radix=10", "fat-tree:3000,levels=3,radix=24"}) {
     const Topology t = topology_of(text);
     const auto router = router_of("d-mod-k", t);
     Rng rng(1);
