@@ -8,8 +8,8 @@ set -euo pipefail
 build=$1
 out=$2
 weft=$build/weft
-rm -rf "$out"
 mkdir -p "$out"
+rm -f "$out"/together*  # of an earlier demonstration
 
 echo "== 1 of 3: four schedules on a simulated dragonfly of 128 nodes, which takes some 10 s"
 "$weft" stream compare --fabric sim:examples/scenarios/aries-128.toml --out "$out/compare"

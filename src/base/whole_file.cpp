@@ -35,24 +35,27 @@ int open_unnamed(const std::string& path) {
 
 }  // namespace
 
-Result<WholeFile> WholeFile::create(std::string path) {
+Result<WholeFile> WholeFile::create(std::string path, Existing existing) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
     return invalid("{}: is there and no ordinary file; name another one", path);
   }
+  if (auto good = refuse_existing(path, existing); !good) return std::move(good).error();
   std::string temporary = fmt::format("{}.{}.partial", path, ::getpid());
   int fd = open_unnamed(path);
   const bool is_named = fd < 0;
   if (is_named) fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return system_error("create", path, errno);
-  return WholeFile(std::move(path), std::move(temporary), is_named, fd);
+  return WholeFile(std::move(path), std::move(temporary), is_named, fd, existing);
 }
 
-WholeFile::WholeFile(std::string path, std::string temporary, bool is_named, int descriptor)
+WholeFile::WholeFile(std::string path, std::string temporary, bool is_named, int descriptor,
+                     Existing existing)
     : path_(std::move(path)),
       temporary_(std::move(temporary)),
       is_named_(is_named),
-      descriptor_(descriptor) {
+      descriptor_(descriptor),
+      existing_(existing) {
   collected_.reserve(piece);
 }
 
@@ -61,6 +64,7 @@ WholeFile::WholeFile(WholeFile&& other) noexcept
       temporary_(std::move(other.temporary_)),
       is_named_(other.is_named_),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      existing_(other.existing_),
       collected_(std::move(other.collected_)),
       state_(std::move(other.state_)) {}
 
@@ -102,8 +106,8 @@ Result<void> WholeFile::commit() {
     }
     is_named_ = true;
   }
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return system_error("replace", path_, errno);
+  if (const int number = rename_file(temporary_, path_, existing_); number != 0) {
+    return number == EEXIST ? exists_error(path_) : system_error("replace", path_, number);
   }
   ::close(std::exchange(descriptor_, -1));
   return {};

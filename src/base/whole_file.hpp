@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/existing_file.hpp"
 #include "weft/result.hpp"
 
 namespace weft {
@@ -17,8 +18,9 @@ namespace weft {
 class WholeFile {
  public:
   /// Begins a new file that `commit` moves to `path`. Errors: its directory cannot take a file; at
-  /// `path` is something that is no ordinary file, such as a device.
-  static Result<WholeFile> create(std::string path);
+  /// `path` is something that is no ordinary file, such as a device, or a file that `existing`
+  /// refuses to replace.
+  static Result<WholeFile> create(std::string path, Existing existing = Existing::replace);
   WholeFile(WholeFile&& other) noexcept;
   WholeFile& operator=(WholeFile&&) = delete;
   ~WholeFile();
@@ -27,18 +29,21 @@ class WholeFile {
   /// return that error.
   Result<void> write(std::string_view text);
   /// Writes the rest to disk, and moves the file to its place. The caller calls it once, and
-  /// nothing after it but `path`.
+  /// nothing after it but `path`. Errors: those of the disk; meanwhile somebody made a file of that
+  /// name, and `existing` refuses to replace it.
   Result<void> commit();
   const std::string& path() const { return path_; }
 
  private:
-  WholeFile(std::string path, std::string temporary, bool is_named, int descriptor);
+  WholeFile(std::string path, std::string temporary, bool is_named, int descriptor,
+            Existing existing);
   Result<void> flush();
 
   std::string path_;
   std::string temporary_;
   bool is_named_;  // temporary_ is there
   int descriptor_;
+  Existing existing_;
   std::string collected_;
   Result<void> state_;
 };

@@ -67,6 +67,19 @@ TEST_F(WholeFileTest, what_is_not_committed_leaves_the_old_file) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(WholeFileTest, that_may_replace_nothing_leaves_a_file_that_came_meanwhile) {
+  {
+    auto file = WholeFile::create(path(), Existing::refuse);
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    ASSERT_TRUE(file->write("late").ok());
+    std::ofstream(path()) << "early";
+    EXPECT_THAT(file->commit().error().message, testing::HasSubstr("exists already"));
+  }
+  EXPECT_EQ(content(), "early");
+  EXPECT_EQ(files(), 1u);
+  EXPECT_FALSE(WholeFile::create(path(), Existing::refuse).ok());
+}
+
 TEST_F(WholeFileTest, a_process_that_is_killed_leaves_nothing) {
   const int unnamed = ::open(directory_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
   if (unnamed < 0) GTEST_SKIP() << "this file system has no files without names";

@@ -192,9 +192,7 @@ struct Options {
   std::uint32_t timeslices_of = 0;
   bool force = false;
 
-  wire::Existing existing() const {
-    return force ? wire::Existing::replace : wire::Existing::refuse;
-  }
+  Existing existing() const { return force ? Existing::replace : Existing::refuse; }
   wire::ArchiveTarget target() const { return {out, existing()}; }
 };
 

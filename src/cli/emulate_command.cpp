@@ -12,6 +12,7 @@
 #include "base/whole_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
+#include "cli/output_files.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/terminal.hpp"
 #include "emulate/calibration.hpp"
@@ -86,6 +87,10 @@ void run_emulate(EmulateCommand& command, Outcome& outcome) {
   }
   command.request.method = methods.contains("spin") ? emulate::Method::spin : emulate::Method::hold;
   command.request.padding = methods.contains("padding");
+  if (auto good = refuse_other_files("--json", command.json, {.read = {command.request.links}});
+      !good) {
+    return report_error(good.error(), outcome);
+  }
   auto json = create_record(command.json, "--json");
   if (!json) return report_error(json.error(), outcome);
   const auto run = emulate::run(command.request);

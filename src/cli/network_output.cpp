@@ -46,8 +46,9 @@ Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t p
       settings.path, parts);
 }
 
-Result<void> NetworkOutput::check(std::span<const std::string> names) const {
+Result<void> NetworkOutput::check(std::span<const std::string> names, CommandFiles others) const {
   if (settings_.path.empty()) return {};
+  others.directories.push_back(out_);
   static const std::string only;
   if (names.empty()) names = std::span(&only, 1);
   for (const std::string& name : names) {
@@ -56,6 +57,7 @@ Result<void> NetworkOutput::check(std::span<const std::string> names) const {
     if (std::filesystem::is_directory(path, error)) {
       return invalid("--trace: {} is a directory; name a file in it", path);
     }
+    if (auto good = refuse_other_files("--trace", path, others); !good) return good;
     if (settings_.replaces || !std::filesystem::is_regular_file(path, error)) continue;
     return invalid("--trace: {} exists already; name another file, or replace it with --force",
                    path);
@@ -69,7 +71,8 @@ Result<sim::NetworkRecording*> NetworkOutput::begin(const std::string& name) {
   recording_ = {};
   trace_.reset();
   if (!settings_.path.empty()) {
-    auto file = sim::TraceFile::create(path_for(settings_.path, name), settings_.most_events);
+    auto file = sim::TraceFile::create(path_for(settings_.path, name), settings_.most_events,
+                                       settings_.replaces ? Existing::replace : Existing::refuse);
     if (!file) return of_option("--trace", file.error());
     trace_.emplace(std::move(file).value());
     recording_.trace = &*trace_;
@@ -103,8 +106,8 @@ Result<void> NetworkOutput::end() {
 Result<void> NetworkOutput::write(report::NetworkRecord about) {
   if (out_.empty()) return {};
   if (runs_.empty()) {
-    forget_record(out_, "network.json");
-    forget_record(out_, "network.html");
+    forget_record(out_, "network.json", settings_.replaces);
+    forget_record(out_, "network.html", settings_.replaces);
     return {};
   }
   // Runs differ in their schedules, which are their names.

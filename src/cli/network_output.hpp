@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/output_files.hpp"
 #include "report/network_record.hpp"
 #include "sim/record/network_record.hpp"
 #include "sim/telemetry/trace_file.hpp"
@@ -41,8 +42,8 @@ class NetworkOutput {
       : out_(std::move(out)), settings_(std::move(trace)), quiet_(quiet) {}
 
   /// Before any run: whether the traces of runs with these names, or of the only one, can be
-  /// written.
-  Result<void> check(std::span<const std::string> names) const;
+  /// written, and are none of the command's other files.
+  Result<void> check(std::span<const std::string> names, CommandFiles others) const;
   bool wanted() const { return !out_.empty() || !settings_.path.empty(); }
   /// Before a run; `name` tells it from others and is part of its trace's name, empty where it is
   /// alone. Returns the recording, for as long as the run lasts; null: nothing is wanted. Errors:

@@ -16,6 +16,7 @@
 #include "cli/odp_options.hpp"
 #include "cli/odp_report.hpp"
 #include "cli/output_directory.hpp"
+#include "cli/output_files.hpp"
 #include "cli/parsed_option.hpp"
 #include "rdma/benchmark.hpp"
 #include "rdma/packet_file.hpp"
@@ -125,7 +126,7 @@ Result<Outcomes> run(const SimulateCommand& command) {
   std::optional<rdma::PacketFile> file;
   if (!command.capture.empty()) {
     auto created = rdma::PacketFile::create(
-        command.capture, command.replaces ? wire::Existing::replace : wire::Existing::refuse);
+        command.capture, command.replaces ? Existing::replace : Existing::refuse);
     if (!created) {
       return Error{created.error().code, fmt::format("--capture: {}", created.error().message)};
     }
@@ -168,6 +169,10 @@ Result<void> write_report(const SimulateCommand& command, const Outcomes& outcom
 
 Result<void> run_simulate(const SimulateCommand& command, Outcome& outcome) {
   if (auto good = check(command.options); !good) return good.error();
+  if (!command.capture.empty()) {
+    auto good = refuse_other_files("--capture", command.capture, {.directories = {command.out}});
+    if (!good) return good.error();
+  }
   if (auto good = prepare_directory(command.out, command.replaces); !good) return good.error();
   const auto outcomes = run(command);
   if (!outcomes) return outcomes.error();

@@ -22,36 +22,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file of a directory, and text within its first bytes that proves that weft wrote it.
+/// A file of a directory, and texts that its first bytes all have if weft wrote it. Several, since
+/// other programs' files may have one of these words.
 struct OwnFile {
-  const char* name;
-  std::string_view mark;
+  std::string_view name;
+  std::array<std::string_view, 3> marks;
 };
+constexpr std::array<std::string_view, 3> marks_of_page{"content=\"weft report\""};
 constexpr std::array own_files{
-    OwnFile{"run.json", "\"schedule\""},
-    OwnFile{"compare.json", "\"runs\""},
-    OwnFile{"network.json", "\"version\""},
-    OwnFile{"simulation.json", "\"scenario\""},
-    OwnFile{"qos.json", "\"controller\""},
-    OwnFile{"qos.html", "content=\"weft report\""},
-    OwnFile{"sweep.json", "\"sweep\""},
-    OwnFile{"sweep.html", "content=\"weft report\""},
-    OwnFile{"odp.json", "\"rnr_naks\""},
-    OwnFile{"odp.html", "content=\"weft report\""},
-    OwnFile{"report.html", "content=\"weft report\""},
-    OwnFile{"network.html", "content=\"weft report\""},
+    OwnFile{"run.json", {"\"schedule\"", "\"fabric\"", "\"computes\""}},
+    OwnFile{"compare.json", {"\"runs\"", "\"schedule\"", "\"computes\""}},
+    OwnFile{"network.json", {"\"version\"", "\"command\"", "\"parameters\""}},
+    OwnFile{"simulation.json", {"\"scenario\"", "\"topology\"", "\"router\""}},
+    OwnFile{"qos.json", {"\"scenario\"", "\"controller\"", "\"placements\""}},
+    OwnFile{"qos.html", marks_of_page},
+    OwnFile{"sweep.json", {"\"sweep\""}},
+    OwnFile{"sweep.html", marks_of_page},
+    OwnFile{"odp.json", {"\"rnr_naks\""}},
+    OwnFile{"odp.html", marks_of_page},
+    OwnFile{"report.html", marks_of_page},
+    OwnFile{"network.html", marks_of_page},
 };
-constexpr std::size_t first_bytes = 2048;
+constexpr std::size_t first_bytes = 64 << 10;
 /// What `weft report` reads.
 constexpr std::array<std::string_view, 4> records{"run.json", "compare.json", "network.json",
                                                   "qos.json"};
 
-bool is_own(const fs::path& path, std::string_view mark) {
+bool is_own(const fs::path& path, const OwnFile& known) {
   std::ifstream file(path, std::ios::binary);
   std::string text(first_bytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return text.find(mark) != std::string::npos;
+  return std::ranges::all_of(
+      known.marks, [&](std::string_view mark) { return text.find(mark) != std::string::npos; });
 }
 
 }  // namespace
@@ -60,7 +63,34 @@ void add_force_option(CLI::App& command, bool& force, const char* group) {
   command.add_flag("--force", force, "overwrite existing files that are not weft's")->group(group);
 }
 
-Error of_option(const char* option, const Error& error) {
+bool is_record_in(const std::string& directory, const std::string& path) {
+  if (directory.empty()) return false;
+  const fs::path entry = entry_of(path);
+  return std::ranges::find(own_files, entry.filename(), &OwnFile::name) != own_files.end() &&
+         entry.parent_path() == canonical(directory);
+}
+
+std::filesystem::path canonical(const std::string& directory) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(fs::absolute(directory, error), error);
+  return whole.has_filename() ? whole : whole.parent_path();
+}
+
+std::filesystem::path entry_of(const std::string& path) {
+  const fs::path named(path);
+  const std::string parent = named.parent_path().string();
+  return canonical(parent.empty() ? "." : parent) / named.filename();
+}
+
+void forget_record(const std::string& directory, const char* name, bool force) {
+  const auto known = std::ranges::find(own_files, std::string_view(name), &OwnFile::name);
+  const fs::path path = fs::path(directory) / name;
+  std::error_code error;
+  if (!force && (known == own_files.end() || !is_own(path, *known))) return;
+  fs::remove(path, error);
+}
+
+Error of_option(std::string_view option, const Error& error) {
   return {error.code, fmt::format("{}: {}", option, error.message)};
 }
 
@@ -104,7 +134,7 @@ Result<void> refuse_foreign_files(const std::string& directory, bool force, std:
       return invalid("{}: {} is no ordinary file; name another directory, or remove it", option,
                      path.string());
     }
-    if (force || is_own(path, file.mark)) continue;
+    if (force || is_own(path, file)) continue;
     if (reads_records && std::ranges::find(records, file.name) != records.end()) {
       return invalid(
           "{}: {} is there, and weft did not write it; make such a directory with weft stream "

@@ -2,6 +2,7 @@
 // --out DIR, --json FILE: conditions that they have to meet before a command starts to work.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,22 @@ void add_force_option(CLI::App& command, bool& force, const char* group = "Outpu
 Result<void> refuse_foreign_files(const std::string& directory, bool force, std::string_view option,
                                   bool reads_records = false);
 
+/// The directory without symbolic links and dots, whether or not it is there.
+std::filesystem::path canonical(const std::string& directory);
+/// The directory's entry that a file of that name takes: symbolic links count in its directory
+/// only, since a link at the end is replaced.
+std::filesystem::path entry_of(const std::string& path);
+
+/// Whether `path` is, or would be, a record or a page in the directory. Nothing is in an empty
+/// name.
+bool is_record_in(const std::string& directory, const std::string& path);
+
+/// Takes a record that another command left in the directory out of the way: one that weft wrote,
+/// or any with `force`.
+void forget_record(const std::string& directory, const char* name, bool force);
+
 /// The error of writing what `option` names.
-Error of_option(const char* option, const Error& error);
+Error of_option(std::string_view option, const Error& error);
 
 /// The file that `option` names, made before a command starts to work: nothing runs for a record
 /// that cannot be written. None for an empty name, and for that of standard output.

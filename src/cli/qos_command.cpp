@@ -75,6 +75,13 @@ Result<qos::ExperimentOptions> resolve(const QosCommand& command, Team& team) {
   return options;
 }
 
+/// "best (model-predictive)": the controller as it was named, and the one that ran.
+std::string in_words(const qos::ExperimentOptions& options) {
+  const std::string_view chosen = qos::chosen_controller(options.controller, true);
+  return chosen == options.controller ? options.controller
+                                      : fmt::format("{} ({})", options.controller, chosen);
+}
+
 void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutcome& outcome) {
   struct Kind {
     std::vector<double> on_default, controlled, improvements;
@@ -88,7 +95,7 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
     kind.improvements.push_back(job.improvement());
     all.push_back(job.improvement());
   }
-  fmt::print("{}, {}, {} of {}\n", options.controller,
+  fmt::print("{}, {}, {} of {}\n", in_words(options),
              report::counted(options.placements, "placement", "placements"),
              report::counted(options.iterations, "iteration", "iterations"),
              to_text(options.period));
@@ -108,6 +115,12 @@ void print_text(const qos::ExperimentOptions& options, const qos::ExperimentOutc
   table.print();
   fmt::print("the last change came after {} of {} iterations, seed {}\n",
              outcome.iterations_to_best, options.iterations, options.scenario.seed);
+  if (!outcome.absent.empty()) {
+    fmt::print(
+        "not simulated, since they arrive after the last iteration: {}; use more "
+        "--iterations\n",
+        fmt::join(outcome.absent, ", "));
+  }
 }
 
 /// What the command has done so far. A search takes as long as many windows: without its
@@ -238,7 +251,7 @@ void add_qos_command(CLI::App& root, Outcome& outcome) {
       "damaged or of another experiment");
   qos->footer(
       "Without --iterations and --placements the scenario's own numbers run: 500 iterations of 8\n"
-      "placements of qos-small.toml take about an hour of processor time. --out continues\n"
+      "placements of qos-small.toml take about 80 minutes of processor time. --out continues\n"
       "an experiment with more of them.\n\n"
       "Examples:\n"
       "  weft qos --scenario examples/scenarios/qos-small.toml --iterations 20 --placements 1\n"

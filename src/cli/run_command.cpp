@@ -58,6 +58,9 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
   if (app.count("--most-restarts") > 0 && !launch.restart) {
     given = "--most-restarts";
     lacks = "--restart on-failure or all";
+  } else if (app.count("--outbox-fails") > 0 && (!launch.restart || launch.restart_all)) {
+    given = "--outbox-fails";
+    lacks = "--restart on-failure";
   } else if (app.count("--jobs") > 0 && app.count("--seeds") == 0) {
     given = "--jobs";
     lacks = "--seeds A..B";

@@ -117,6 +117,10 @@ Result<void> check_times(const CLI::App& command, const PlaceOptions& places,
     return invalid("{}: 0 leaves processes no time to find each other; use more, as 10s",
                    place_of("timeout"));
   }
+  if (command.count("--peer-timeout") > 0 || launch.peer_timeout != Duration{}) {
+    auto good = check_peer_timeout(place_of("peer-timeout"), launch.peer_timeout);
+    if (!good) return good;
+  }
   return check_heartbeat(place_of("heartbeat"), launch);
 }
 

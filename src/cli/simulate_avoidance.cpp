@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/simulate_jobs.hpp"
 #include "cli/stream_output.hpp"
 #include "cli/stream_run.hpp"
@@ -132,7 +133,7 @@ void compare_avoidance(const sim::Scenario& scenario, const SimulateCommand& com
   std::vector<report::RunRecord> records;
   for (Compared& one : all) records.push_back(std::move(one.record));
   for (const char* other : {"run.json", "network.json", "network.html"}) {
-    forget_record(command.out, other);
+    forget_record(command.out, other, command.trace.replaces);
   }
   if (auto written = report::write_comparison(command.out, records); !written) {
     return report_error({ErrorCode::io, "--out: " + written.error().message}, outcome);

@@ -89,7 +89,9 @@ void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& comm
   if (command.out.empty() || !team.leads()) return;
   write_traffic(command.out, json, outcome);
   if (team.parts() > 1 || outcome.code == ExitCode::system) return;
-  for (const char* other : {"run.json", "compare.json"}) forget_record(command.out, other);
+  for (const char* other : {"run.json", "compare.json"}) {
+    forget_record(command.out, other, command.trace.replaces);
+  }
   report::NetworkRecord about{.command = outcome.command_line, .seed = scenario.seed};
   for (const auto& entry : scenario.entries) {
     if (!entry.value.empty()) about.parameters.emplace_back(entry.key, entry.value);
@@ -129,6 +131,23 @@ std::string mistyped_command(const CLI::App& simulate, const std::string& scenar
                      guess);
 }
 
+/// Refuses outputs of the command that are other files of it; those of jobs are looked at later.
+Result<void> check_files(const SimulateCommand& command, const sim::Scenario& scenario) {
+  CommandFiles others{.read = files_of(scenario), .directories = {command.out}};
+  if (!command.capture.empty()) {
+    if (scenario.jobs.empty()) {
+      return invalid(
+          "--capture {}: {} has no jobs, and only their adapters' packets are captured; "
+          "leave it out",
+          command.capture, command.scenario);
+    }
+    auto good = refuse_other_files("--capture", command.capture, others);
+    if (!good) return good;
+    others.written.push_back(command.capture);
+  }
+  return NetworkOutput(command.out, command.trace, command.json).check({}, std::move(others));
+}
+
 void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   set_up_log(command.log_level, "");
   const auto team = Team::assemble(command.parts, outcome);
@@ -136,7 +155,7 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   auto scenario = sim::read_scenario(command.scenario, command.settings);
   Result<void> good = scenario ? Result<void>() : scenario.error();
   if (good.ok()) good = check_trace_in_parts(command.trace, (*team)->parts());
-  if (good.ok()) good = NetworkOutput(command.out, command.trace, command.json).check({});
+  if (good.ok()) good = check_files(command, *scenario);
   if (good.ok()) good = prepare_directory(command.out, command.trace.replaces);
   if (good.ok() && command.no_limit && scenario->jobs.empty()) {
     good = invalid("--no-limit: {} has no job whose limit could be measured; leave it out",

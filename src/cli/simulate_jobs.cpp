@@ -12,6 +12,7 @@
 
 #include "base/make_error.hpp"
 #include "base/units.hpp"
+#include "cli/output_directory.hpp"
 #include "cli/ranks_table.hpp"
 #include "cli/scenario_job.hpp"
 #include "cli/stream_output.hpp"
@@ -139,6 +140,10 @@ class JobsCommand {
 
   void execute() {
     if (auto good = understand(); !good) return report_error(good.error(), outcome_);
+    auto prepared = team_.leads() ? prepare_outputs() : Result<void>();
+    if (prepared = team_.agree(prepared); !prepared) {
+      return report_error(prepared.error(), outcome_);
+    }
     if (auto good = begin_capture(); !good) return report_error(good.error(), outcome_);
     const auto recording = network_.begin();
     if (!recording) return report_error(recording.error(), outcome_);
@@ -189,6 +194,29 @@ class JobsCommand {
     return *team_.run(ask);
   }
 
+  /// Of several streams each has a directory below --out.
+  std::string directory_of(const std::string& job) const {
+    return is_single_ ? command_.out : (std::filesystem::path(command_.out) / job).string();
+  }
+
+  /// Makes the directories, and refuses a trace or a capture that is another file of the command.
+  Result<void> prepare_outputs() {
+    CommandFiles others{.read = files_of(scenario_)};
+    for (std::size_t j = 0; j < settings_.size(); ++j) {
+      const stream::JobFiles files = stream::files_of(settings_[j].stream);
+      others.read.insert(others.read.end(), files.read.begin(), files.read.end());
+      others.written.insert(others.written.end(), files.written.begin(), files.written.end());
+      if (command_.out.empty()) continue;
+      others.directories.push_back(directory_of(scenario_.jobs[j].name));
+      auto good = prepare_directory(others.directories.back(), command_.trace.replaces);
+      if (!good) return good;
+    }
+    if (!command_.capture.empty()) {
+      if (auto good = refuse_other_files("--capture", command_.capture, others); !good) return good;
+    }
+    return network_.check({}, std::move(others));
+  }
+
   Result<void> begin_capture() {
     if (command_.capture.empty()) return {};
     if (!scenario_.fabric.reliable) {
@@ -196,9 +224,8 @@ class JobsCommand {
           "--capture {}: jobs of {} have no adapters; write transport = \"rc\" in its [fabric]",
           command_.capture, command_.scenario);
     }
-    auto file = rdma::PacketFile::create(command_.capture, command_.trace.replaces
-                                                               ? wire::Existing::replace
-                                                               : wire::Existing::refuse);
+    auto file = rdma::PacketFile::create(
+        command_.capture, command_.trace.replaces ? Existing::replace : Existing::refuse);
     if (!file) return Error{file.error().code, "--capture: " + file.error().message};
     capture_.emplace(std::move(file).value());
     return {};
@@ -466,13 +493,13 @@ class JobsCommand {
       return;
     }
     for (const report::RunRecord& record : records) {
-      const std::string directory = (std::filesystem::path(command_.out) / record.job).string();
+      const std::string directory = directory_of(record.job);
       if (!write_run(directory, record)) return;
       announce_report(directory, true, outcome_);
     }
-    forget_record(command_.out, "run.json");
+    forget_record(command_.out, "run.json", command_.trace.replaces);
     if (records.empty()) {
-      forget_record(command_.out, "compare.json");
+      forget_record(command_.out, "compare.json", command_.trace.replaces);
       return announce_report(command_.out, command_.json, outcome_);
     }
     if (auto written = report::write_comparison(command_.out, records); !written) {
@@ -494,7 +521,7 @@ class JobsCommand {
   }
 
   bool write_run(const std::string& directory, const report::RunRecord& record) {
-    forget_record(directory, "compare.json");
+    forget_record(directory, "compare.json", command_.trace.replaces);
     auto written = report::write_run(directory, record);
     if (!written) report_error({ErrorCode::io, "--out: " + written.error().message}, outcome_);
     return written.ok();

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // weft stream local, compare, limit; weft stream node is in node_command.cpp.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "base/log.hpp"
@@ -21,6 +25,7 @@
 #include "cli/stream_settings.hpp"
 #include "cli/twin.hpp"
 #include "report/report.hpp"
+#include "sim/scenario/scenario_file.hpp"
 #include "stream/local/local.hpp"
 #include "stream/node/admission.hpp"
 #include "stream/node/schedules.hpp"
@@ -114,7 +119,7 @@ Result<report::RunRecord> run_one(const StreamSettings& settings, NetworkOutput&
 Result<std::string> keep_records(const StreamSettings& settings, NetworkOutput& network,
                                  const char* other, const std::function<Result<void>()>& write) {
   if (settings.out.empty()) return std::string();
-  forget_record(settings.out, other);
+  forget_record(settings.out, other, settings.stream.replaces_files);
   if (auto written = write(); !written) {
     return Error{ErrorCode::io, "--out: " + written.error().message};
   }
@@ -131,13 +136,24 @@ Result<void> announce(const Result<std::string>& report, bool quiet) {
   return {};
 }
 
+/// The files of the job, of its simulated network, and of published figures.
+CommandFiles files_of_job(const StreamSettings& settings) {
+  stream::JobFiles files = stream::files_of(settings.stream);
+  if (!settings.reference.empty()) files.read.push_back(settings.reference);
+  if (const auto path = scenario_path(settings.stream)) {
+    const auto scenario = sim::read_scenario(*path, settings.local.scenario_settings);
+    if (scenario) std::ranges::copy(files_of(*scenario), std::back_inserter(files.read));
+  }
+  return {.read = std::move(files.read), .written = std::move(files.written)};
+}
+
 Result<void> run_local_command(CLI::App& app, StreamCommand& command, Outcome& outcome) {
   if (auto good = begin(app, command, outcome); !good) return good.error();
   const std::string& schedule = command.settings.stream.schedule;
   if (auto good = check_schedule_options(command.settings, {&schedule, 1}); !good)
     return good.error();
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
-  if (auto good = network.check({}); !good) return good.error();
+  if (auto good = network.check({}, files_of_job(command.settings)); !good) return good.error();
   auto record = run_one(command.settings, network);
   if (!record) return record.error();
   std::vector<report::RunRecord> runs{std::move(record).value()};
@@ -212,7 +228,9 @@ Result<void> run_compare_command(CLI::App& app, StreamCommand& command, Outcome&
   if (auto good = begin(app, command, outcome); !good) return good.error();
   if (auto good = check_comparison(command); !good) return good.error();
   NetworkOutput network(command.settings.out, command.trace, command.settings.json);
-  if (auto good = network.check(command.schedules); !good) return good.error();
+  if (auto good = network.check(command.schedules, files_of_job(command.settings)); !good) {
+    return good.error();
+  }
   std::vector<std::size_t> limit_sizes;
   if (!command.limit_sizes.empty()) {
     auto sizes = parse_sizes("--limit-sizes", command.limit_sizes);
@@ -237,6 +255,10 @@ Result<void> run_compare_command(CLI::App& app, StreamCommand& command, Outcome&
     twins.push_back(std::move(twin).value());
   }
   const std::size_t real = runs.size();
+  if (real < command.schedules.size()) {
+    print_error(fmt::format("a signal came before these schedules: {}",
+                            fmt::join(std::span(command.schedules).subspan(real), ", ")));
+  }
   runs.insert(runs.end(), twins.begin(), twins.end());
   if (auto measured = measure_limit(command.settings, runs); !measured) return measured.error();
   for (auto& run : runs) {
@@ -271,9 +293,10 @@ Result<void> run_limit_command(CLI::App& app, StreamCommand& command, Outcome& o
     fmt::print("{}\n", report::to_json(record, report::RecordForm::full));
   }
   if (command.settings.out.empty()) return {};
-  forget_record(command.settings.out, "compare.json");
+  const bool force = command.settings.stream.replaces_files;
+  forget_record(command.settings.out, "compare.json", force);
   for (const char* file : {"network.json", "network.html"}) {
-    forget_record(command.settings.out, file);  // of another command
+    forget_record(command.settings.out, file, force);  // of another command
   }
   if (auto written = report::write_run(command.settings.out, record); !written) {
     return Error{ErrorCode::io, "--out: " + written.error().message};

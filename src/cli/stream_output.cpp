@@ -18,10 +18,6 @@
 namespace weft::cli {
 namespace {
 
-std::string in_ms(double us) {
-  return fmt::format("{:.3g} ms", us / 1000);
-}
-
 /// Simulated jobs are milliseconds long.
 std::string short_time(Duration time) {
   if (time < Duration::seconds(1)) return to_text(time);
@@ -75,6 +71,10 @@ void print_findings(const std::string& name, const report::RunRecord& r) {
     print_error(fmt::format("{}: input nodes without a majority waited for {:.1f} s (--quorum)",
                             name, r.quorum_wait_s));
   }
+  if (r.interrupted) {
+    print_error(
+        fmt::format("{}: a signal ended it early; its figures are of the time until then", name));
+  }
   if (!r.interrupted && r.timeslices_sent == 0) {
     print_error(
         fmt::format("{}: the source gave no data, and no timeslice was built (--source)", name));
@@ -86,6 +86,12 @@ void print_findings(const std::string& name, const report::RunRecord& r) {
 }
 
 }  // namespace
+
+std::string milliseconds_text(double us) {
+  constexpr double rounds_up = 999.5e3;
+  if (us >= rounds_up) return fmt::format("{:.3g} s", us * 1e-6);
+  return fmt::format("{:.3g} ms", us * 1e-3);
+}
 
 ProgressLine::ProgressLine(std::string label, const StreamOptions& options)
     : label_(std::move(label)), duration_(options.duration), timeslices_(options.timeslices) {}
@@ -108,8 +114,8 @@ void ProgressLine::show(const StreamProgress& p) {
       has_total ? share_done(done, std::chrono::steady_clock::now() - begun_) : ""};
   // Before the nodes have told of a first timeslice there is no time to take a rate over.
   if (p.timeslices > 0) {
-    parts.insert(parts.end(),
-                 {rate_text(p.goodput_bytes_per_s), fmt::format("spread {}", in_ms(p.spread_us))});
+    parts.insert(parts.end(), {rate_text(p.goodput_bytes_per_s),
+                               fmt::format("spread {}", milliseconds_text(p.spread_us))});
   }
   parts.insert(parts.end(), {timeslices_ > 0 ? time : built,
                              fmt::format("buffers {}", report::as_percent(p.buffer_fill))});
@@ -135,8 +141,8 @@ void print_table(std::span<const report::RunRecord> runs) {
     const bool floor = r.spread_us && r.spread_floor_us && *r.spread_floor_us > 0;
     table.add({r.job.empty() ? r.schedule : r.job, rate_text(r.goodput_bytes_per_s),
                r.goodput_of_limit ? report::as_percent(*r.goodput_of_limit) : "-",
-               r.spread_us ? in_ms(r.spread_us->median) : "-",
-               r.spread_us ? in_ms(r.spread_us->p90) : "-",
+               r.spread_us ? milliseconds_text(r.spread_us->median) : "-",
+               r.spread_us ? milliseconds_text(r.spread_us->p90) : "-",
                floor ? fmt::format("{:.2f}", r.spread_us->median / *r.spread_floor_us) : "-",
                r.buffer_fill ? report::as_percent(r.buffer_fill->median) : "-",
                fmt::format("{}", r.timeslices_complete)});
@@ -152,7 +158,7 @@ void print_limit_row(const report::LimitRow& row, bool with_header) {
   const std::string cells[] = {
       to_text(ByteCount(row.message_bytes)),
       row.mix ? "yes" : "no",
-      in_ms(row.round_us),
+      milliseconds_text(row.round_us),
       rate_text(row.bandwidth_per_sender_bytes_per_s),
       rate_text(row.aggregate_bytes_per_s),
       rate_text(row.limit_bytes_per_s.value_or(row.aggregate_bytes_per_s))};
@@ -173,11 +179,6 @@ std::string runs_as_json(std::span<const report::RunRecord> runs) {
     text += report::to_json(runs[i], report::RecordForm::summary);
   }
   return text + "]}";
-}
-
-void forget_record(const std::string& directory, const char* file) {
-  std::error_code ignored;  // usually there is none
-  std::filesystem::remove(std::filesystem::path(directory) / file, ignored);
 }
 
 void announce_report(const std::string& directory, bool quiet, Outcome& outcome) {

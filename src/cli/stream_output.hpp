@@ -14,6 +14,10 @@
 
 namespace weft::cli {
 
+/// A spread or a round: in milliseconds, so that a column has one unit, from a second on in
+/// seconds.
+std::string milliseconds_text(double us);
+
 /// How far a job has come, on the status line.
 class ProgressLine {
  public:
@@ -46,8 +50,6 @@ void print_table(std::span<const report::RunRecord> runs);
 void print_limit_row(const report::LimitRow& row, bool with_header);
 /// {"runs": […]}
 std::string runs_as_json(std::span<const report::RunRecord> runs);
-/// Takes a record of the other kind, left by an earlier run, out of the way.
-void forget_record(const std::string& directory, const char* file);
 /// Writes the report of `directory` and, unless quiet, says where it is.
 void announce_report(const std::string& directory, bool quiet, Outcome& outcome);
 

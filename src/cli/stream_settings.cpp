@@ -26,9 +26,10 @@ namespace {
 Result<std::uint64_t> parse_timeslices(const std::string& text) {
   const auto count = parse_number<std::uint64_t>(text);
   if (count && *count > 0) return *count;
+  if (!count) return invalid("'{}' is no number of timeslices; write it like 10000", text);
   return invalid(
-      "'{}' is not a number from 1 to 18446744073709551615; leave the option out for a stream that "
-      "ends with its sources",
+      "'{}' is no number of timeslices; leave the option out for a stream that ends "
+      "with its sources",
       text);
 }
 
@@ -276,9 +277,12 @@ void complete(StreamSettings& s) {
   }
   if (o.late_after != Duration::max() && o.late_after >= o.give_up_after) {
     throw CLI::ValidationError(
-        "--late-after", fmt::format("{} is not before --give-up-after, so nothing would be late; "
-                                    "use less than {}",
-                                    to_text(o.late_after), to_text(o.give_up_after)));
+        "--late-after",
+        o.give_up_after == Duration{}
+            ? std::string("with --give-up-after 0 nothing is late; leave one of them out")
+            : fmt::format("{} is not before --give-up-after, so nothing would be late; "
+                          "use less than {}",
+                          to_text(o.late_after), to_text(o.give_up_after)));
   }
   const auto scenario = scenario_path(o);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:")) {

@@ -28,8 +28,9 @@ void add_options(const CLI::App& app, std::vector<std::string>& names) {
 
 std::string unknown(const CLI::App& command, const std::string& word, const char* what,
                     const std::string& fix) {
-  return fmt::format("unknown {} '{}' of {}{}; see {} --help", what, word, full_name(command), fix,
-                     full_name(command));
+  const char* then = fix.ends_with('?') ? " See" : "; see";
+  return fmt::format("unknown {} '{}' of {}{}{} {} --help", what, word, full_name(command), fix,
+                     then, full_name(command));
 }
 
 /// Options of mpirun and srun, and what `weft run` has in their place.
@@ -119,8 +120,11 @@ const CLI::App& deepest_command(const CLI::App& app) {
 
 std::string explain_option(const CLI::App& command, const std::string& word) {
   const bool launches = full_name(command) == "weft run";
+  const CLI::Option* program = command.get_option_no_throw("COMMAND");
+  const bool has_program = program != nullptr && program->count() > 0;
   if (const char* fix = fix_of_foreign(word); launches && fix != nullptr) {
-    return unknown(command, word, "option", fix);
+    const char* other = has_program ? ", or -- before the program if it is the program's" : "";
+    return unknown(command, word, "option", std::string(fix) + other);
   }
   std::vector<std::string> options;
   add_options(command, options);
@@ -130,8 +134,7 @@ std::string explain_option(const CLI::App& command, const std::string& word) {
                        full_name(command), full_name(command));
   }
   if (guess.empty()) guess = only_option_of_letter(word, options);
-  const CLI::Option* program = command.get_option_no_throw("COMMAND");
-  if (guess.empty() && program != nullptr && program->count() > 0) {
+  if (guess.empty() && has_program) {
     return unknown(command, word, "option", ": write -- before the program if it is the program's");
   }
   return unknown(command, word, "option", did_you_mean(guess));

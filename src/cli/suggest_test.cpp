@@ -51,17 +51,16 @@ TEST(suggest, says_what_to_write_in_place_of_a_value_that_an_option_refuses) {
 }
 
 TEST(suggest, names_the_command_that_does_not_know_a_word) {
-  EXPECT_EQ(said("strem"),
-            "unknown command 'strem' of weft: did you mean stream?; see weft --help");
+  EXPECT_EQ(said("strem"), "unknown command 'strem' of weft: did you mean stream? See weft --help");
   EXPECT_EQ(said("stream lokal --inputs 3"),
-            "unknown command 'lokal' of weft stream: did you mean local?; see weft stream --help");
+            "unknown command 'lokal' of weft stream: did you mean local? See weft stream --help");
   EXPECT_EQ(said("stream local --input=3"),
-            "unknown option '--input' of weft stream local: did you mean --inputs?; see weft "
+            "unknown option '--input' of weft stream local: did you mean --inputs? See weft "
             "stream local --help");
   EXPECT_EQ(said("stream local --frobnicate"),
             "unknown option '--frobnicate' of weft stream local; see weft stream local --help");
   EXPECT_EQ(said("stream local --input 3 here"),
-            "unknown option '--input' of weft stream local: did you mean --inputs?; see weft "
+            "unknown option '--input' of weft stream local: did you mean --inputs? See weft "
             "stream local --help");
   EXPECT_EQ(said("stream local --frobnicate -- --other"),
             "unknown option '--frobnicate' of weft stream local; see weft stream local --help");
@@ -75,13 +74,15 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
 
 TEST(suggest, translates_the_options_of_other_launchers) {
   EXPECT_EQ(said("run --np 2 true"),
-            "unknown option '--np' of weft run: write -n N for N processes; see weft run --help");
+            "unknown option '--np' of weft run: write -n N for N processes, or -- before the "
+            "program if it is "
+            "the program's; see weft run --help");
   EXPECT_EQ(said("run -machinefile hosts true"),
             "unknown option '-machinefile' of weft run: write --hosts FILE, a file with a line for "
-            "each host; see weft run --help");
+            "each host, or -- before the program if it is the program's; see weft run --help");
   EXPECT_EQ(said("run --oversubscribe true"),
             "unknown option '--oversubscribe' of weft run: leave it out, weft run needs no such "
-            "permission; see weft run --help");
+            "permission, or -- before the program if it is the program's; see weft run --help");
   EXPECT_EQ(said("stream local --np 2"),
             "unknown option '--np' of weft stream local; see weft stream local --help");
 }
@@ -100,9 +101,9 @@ TEST(suggest, says_where_options_of_a_command_belong) {
 }
 
 TEST(suggest, guesses_options_by_their_letter_or_word) {
-  EXPECT_EQ(said("-V"), "unknown option '-V' of weft: did you mean --version?; see weft --help");
+  EXPECT_EQ(said("-V"), "unknown option '-V' of weft: did you mean --version? See weft --help");
   EXPECT_EQ(said("version"),
-            "unknown command 'version' of weft: did you mean --version?; see weft --help");
+            "unknown command 'version' of weft: did you mean --version? See weft --help");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/whole_file.hpp"
 #include "cli/commands.hpp"
 #include "cli/output_directory.hpp"
+#include "cli/output_files.hpp"
 #include "cli/parsed_option.hpp"
 #include "cli/sweep_report.hpp"
 #include "cli/terminal.hpp"
@@ -201,9 +202,12 @@ void run_sweep_command(const SweepCommand& command, Outcome& outcome) {
   const StopSignals signals;
   const auto request = resolve(command);
   if (!request) return report_error(request.error(), outcome);
-  if (auto good = prepare_directory(command.report, command.replaces, "--report"); !good) {
-    return report_error(good.error(), outcome);
-  }
+  // The question of a sweep that is resumed names its file of links.
+  auto good = refuse_other_files(
+      "--json", command.json,
+      {.read = {request->question.links, command.links}, .directories = {command.report}});
+  if (good) good = prepare_directory(command.report, command.replaces, "--report");
+  if (!good) return report_error(good.error(), outcome);
   auto json_file = create_record(command.json, "--json");
   if (!json_file) return report_error(json_file.error(), outcome);
   const auto swept = run(*request, signals);

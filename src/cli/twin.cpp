@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "base/units.hpp"
+#include "cli/stream_output.hpp"
 #include "cli/terminal.hpp"
 #include "stream/local/local.hpp"
 
@@ -16,7 +17,7 @@ std::string rate(const report::RunRecord& r) {
 }
 
 std::string spread(const report::RunRecord& r) {
-  return r.spread_us ? fmt::format("{:.3g} ms", r.spread_us->median / 1000) : "-";
+  return r.spread_us ? milliseconds_text(r.spread_us->median) : "-";
 }
 
 std::string difference(double real, double simulated) {

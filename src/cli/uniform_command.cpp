@@ -150,7 +150,9 @@ Result<TrafficRun> run_recorded(const sim::Scenario& scenario, Team& team, Netwo
 
 void write_network(const UniformCommand& command, NetworkOutput& output, Outcome& outcome) {
   if (command.out.empty()) return;
-  for (const char* other : {"run.json", "compare.json"}) forget_record(command.out, other);
+  for (const char* other : {"run.json", "compare.json"}) {
+    forget_record(command.out, other, command.trace.replaces);
+  }
   auto written = output.write({.command = outcome.command_line,
                                .seed = command.seed,
                                .parameters = parameters_of(command)});
@@ -167,6 +169,13 @@ Result<void> check_output_in_parts(const UniformCommand& command, std::uint32_t 
       command.out, parts);
 }
 
+/// Returns the file that --topology names, if it names one.
+std::vector<std::string> files_read(const UniformCommand& command) {
+  constexpr std::string_view scheme = "file:";
+  if (!command.topology.starts_with(scheme)) return {};
+  return {command.topology.substr(scheme.size())};
+}
+
 void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   const auto team = Team::assemble(command.parts, outcome);
   if (!team) return report_error(team.error(), outcome);
@@ -175,7 +184,7 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   if (good.ok()) good = check_output_in_parts(command, (*team)->parts());
   if (good = (*team)->agree(good); !good) return report_error(good.error(), outcome);
   NetworkOutput output(command.out, command.trace, command.json);
-  Result<void> ready = output.check({});
+  Result<void> ready = output.check({}, {.read = files_read(command)});
   if (ready.ok()) ready = prepare_directory(command.out, command.trace.replaces);
   if (good = (*team)->agree(ready); !good) return report_error(good.error(), outcome);
   const auto first = run_recorded(*scenario, **team, output);

@@ -37,7 +37,8 @@ Result<Calibration> load_calibration();
 /// A new calibration's file. The one that is there stays as it is until `store`.
 class CalibrationFile {
  public:
-  /// Errors (io, exhausted) name the file and the fix: nothing can be written there.
+  /// Errors name the file and the fix: nothing can be written there (io, exhausted); a file is
+  /// there that is no calibration (invalid_argument).
   static Result<CalibrationFile> create(const std::string& path);
   Result<void> store(const Calibration& calibration);
 

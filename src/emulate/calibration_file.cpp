@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -103,8 +104,27 @@ Result<Calibration> load_calibration() {
   return path ? load_calibration(*path) : Calibration{};
 }
 
+namespace {
+
+/// Returns whether a readable file is there that is no calibration, not even a damaged one.
+bool is_foreign(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kLargestCalibration, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return !text.empty() && text.find("\"layers\"") == std::string::npos;
+}
+
+}  // namespace
+
 Result<CalibrationFile> CalibrationFile::create(const std::string& path) {
   std::error_code error;
+  if (fs::is_regular_file(path, error) && is_foreign(path)) {
+    return invalid(
+        "{}: is there, and weft calibrate did not write it; name another file with "
+        "--out or WEFT_CALIBRATION, or remove it",
+        path);
+  }
   fs::create_directories(fs::path(path).parent_path(), error);
   auto file = WholeFile::create(path);
   if (file) return CalibrationFile(std::move(*file));

@@ -33,6 +33,10 @@ class JobReader {
     return take(option.name, option.values.front());
   }
   bool is_trace() const { return is_trace_; }
+  /// An option of mini-paradis that has no effect on the job's pattern; empty: there is none.
+  std::string_view idle_option() const {
+    return job_.pattern.pattern == sim::Pattern::mini_paradis ? "" : option_of_mini_paradis_;
+  }
 
  private:
   static constexpr std::string_view of_traces[] = {
@@ -58,6 +62,8 @@ class JobReader {
     if (key == "compute") return take_time(p.compute, text);
     if (key == "least-compute") return assign(p.least_compute, number_of<double>(text));
     if (key == "one-computes") return take_flag(p.one_computes, text);
+    if (key == "drift" || key == "ages")
+      option_of_mini_paradis_ = key == "drift" ? "drift" : "ages";
     if (key == "drift") return assign(p.drift, number_of<double>(text));
     if (key == "noise") return assign(job_.compute_noise, number_of<double>(text));
     if (key == "seed") return assign(p.seed, number_of<std::uint64_t>(text));
@@ -104,6 +110,7 @@ class JobReader {
   WorkloadJob& job_;
   std::uint32_t copies_ = 1;
   bool is_trace_ = false;
+  std::string_view option_of_mini_paradis_;
 };
 
 /// The scenario's key of a job's file: those of a list have lines of their own.
@@ -205,6 +212,11 @@ Result<std::vector<WorkloadJob>> workloads_of(const sim::Scenario& scenario) {
       if (auto read = reader.read(option); !read) {
         return scenario.located(given.key + "." + option.name, read.error());
       }
+    }
+    if (const std::string_view idle = reader.idle_option(); !idle.empty() && !reader.is_trace()) {
+      return scenario.located(
+          fmt::format("{}.{}", given.key, idle),
+          refuse(fmt::format("only mini-paradis has it, and not {}: leave it out", job.what())));
     }
     if (reader.is_trace()) {
       if (auto opened = open_traces(scenario, given.key, job); !opened) return opened.error();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/make_error.hpp"
+#include "base/units.hpp"
 #include "process/job_options.hpp"
 
 namespace weft {
@@ -22,6 +24,12 @@ Duration timeout_of(const LaunchOptions& options) {
 
 Duration peer_timeout_of(const LaunchOptions& options) {
   return peer_timeout_of(options.peer_timeout, options.timeout.value_or(usual_timeout));
+}
+
+Result<void> check_peer_timeout(std::string_view asked_by, Duration asked) {
+  if (asked >= shortest_peer_timeout) return {};
+  return invalid("{}: {} is too short for an answer; use at least {}", asked_by, to_text(asked),
+                 to_text(shortest_peer_timeout));
 }
 
 Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& options) {

@@ -17,6 +17,10 @@ Duration timeout_of(const LaunchOptions& options);
 /// Returns how long a host may answer nothing until it counts as gone.
 Duration peer_timeout_of(const LaunchOptions& options);
 
+/// Checks whether a host has time to answer within that. Errors name `asked_by`: the option, or the
+/// file and its key.
+Result<void> check_peer_timeout(std::string_view asked_by, Duration asked);
+
 /// Checks whether connections are proved alive in time for that. Errors name `asked_by`: the
 /// option, or the file and its key.
 Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& options);

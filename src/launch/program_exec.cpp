@@ -29,6 +29,9 @@ const char* fix_for(const std::string& program, int number) {
       if (program.find('/') == std::string::npos && ::access(program.c_str(), F_OK) == 0) {
         return "write ./ before it: a name without a slash is looked for in PATH";
       }
+      if (::access(program.c_str(), F_OK) == 0) {
+        return "the file is there, but not the interpreter or loader that it names";
+      }
       return "give a path that exists, or a name that is found in PATH";
     case EACCES:
       return is_directory(program) ? "name a program" : "make it executable: chmod +x";

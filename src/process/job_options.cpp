@@ -10,7 +10,6 @@
 namespace weft {
 namespace {
 
-constexpr Duration shortest_peer_timeout = Duration::seconds(1);
 constexpr Duration usual_peer_timeout = Duration::seconds(10);
 
 bool is_bounded(const JobDescription& job) {

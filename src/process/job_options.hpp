@@ -17,6 +17,7 @@ namespace weft {
 /// zero, as long as a process may be gone, or 10 s where that is for ever. At least the second that
 /// fabrics want.
 Duration peer_timeout_of(Duration asked, Duration timeout);
+constexpr Duration shortest_peer_timeout = Duration::seconds(1);
 
 /// Checks whether a connection is proved alive (`heartbeat`; zero: as the fabric does by itself)
 /// in time for a host to count as gone. Errors name `asked_by`: the option, or the file and its

@@ -36,8 +36,8 @@ wire::RdmaFrame frame_of(const net::rc::Packet& packet, const PacketEnds& ends,
   return frame;
 }
 
-Result<PacketFile> PacketFile::create(const std::string& path, wire::Existing existing) {
-  if (auto good = wire::refuse_existing(path, existing); !good) return good.error();
+Result<PacketFile> PacketFile::create(const std::string& path, Existing existing) {
+  if (auto good = refuse_existing(path, existing); !good) return good.error();
   const auto format = wire::capture_format_of(path);
   const auto link =
       format == wire::CaptureFormat::erf ? wire::LinkType::infiniband : wire::LinkType::ethernet;

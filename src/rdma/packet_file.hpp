@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/existing_file.hpp"
 #include "net/rc/packet.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
-#include "wire/archive/existing.hpp"
 #include "wire/capture/capture_writer.hpp"
 
 namespace weft::rdma {
@@ -32,7 +32,7 @@ class PacketFile {
  public:
   /// pcap, pcapng or ERF, as the name ends. A file of that name stays unless `existing` replaces
   /// it.
-  static Result<PacketFile> create(const std::string& path, wire::Existing existing);
+  static Result<PacketFile> create(const std::string& path, Existing existing);
   /// At that time of the model. Errors are kept for `commit`.
   void write(Instant at, const net::rc::Packet& packet, const PacketEnds& ends);
   Result<void> commit();

@@ -262,11 +262,13 @@ std::string qos_page(const QosRecord& record) {
   // Drawings of networks have use for all there is.
   begin_page(page, "Service levels", "<body style=\"max-width:none\">\n");
   page.add(
-      "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {}, {}. Improvement over default: median {}, "
+      "<h1>{} on {}</h1>\n<p class=\"summary\">{}: {}, {}, seed {}. Improvement over default: "
+      "median {}, "
       "mean {}, best {}, worst {}; the last change came after {}.</p>\n</header>\n<main>\n",
       html_escape(record.controller), html_escape(record.scenario), html_escape(record.topology),
       counted(record.placements, "placement", "placements"),
-      counted(record.iterations, "iteration", "iterations"), as_change(quantiles.median),
+      counted(record.iterations, "iteration", "iterations"), record.seed,
+      as_change(quantiles.median),
       as_change(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
       as_change(quantiles.max), as_change(quantiles.min),
       counted(record.iterations_to_best, "iteration", "iterations"));

@@ -41,7 +41,8 @@ TEST(qos_page, labels_of_the_axis_are_the_places_of_its_lines) {
   small.placements = 1;
   small.jobs = {{"flood", "flood-pairs", 0, 0, 0, 0.0036}, {"all", "all-to-all", 0, 0, 0, -0.007}};
   const std::string page = qos_page(small);
-  for (const char* text : {">-0.25 %<", ">0.75 %<", "fat-tree:64: 1 placement, 500 iterations"}) {
+  for (const char* text :
+       {">-0.25 %<", ">0.75 %<", "fat-tree:64: 1 placement, 500 iterations, seed 1"}) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   }
   EXPECT_EQ(page.find(">0.8 %<"), std::string::npos) << "0.75 %";

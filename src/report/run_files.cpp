@@ -85,6 +85,13 @@ Result<std::vector<RunRecord>> read_runs(const std::string& dir) {
     if (!read) return read.error();
     runs.push_back(std::move(read).value());
   }
+  std::error_code error;
+  if (runs.empty() && std::filesystem::is_directory(in_directory(dir, "windows"), error)) {
+    return make_error(ErrorCode::not_found,
+                      "'{}' has an unfinished experiment of weft qos; repeat its command, which "
+                      "finishes it and makes the page",
+                      dir);
+  }
   if (runs.empty()) {
     return make_error(
         ErrorCode::not_found,

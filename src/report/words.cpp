@@ -257,7 +257,13 @@ Verdict verdict_without_drops(std::span<const RunRecord> runs) {
 Verdict verdict_of(std::span<const RunRecord> runs) {
   Verdict verdict = verdict_without_drops(runs);
   std::uint64_t dropped = 0;
-  for (const RunRecord& run : runs) dropped += run.checks.dropped;
+  for (const RunRecord& run : runs) {
+    dropped += run.checks.dropped;
+    if (!run.interrupted) continue;
+    // Its figures do not compare with those of others.
+    verdict.good = verdict.good && runs.size() == 1;
+    verdict.sentence = fmt::format("A signal ended {} early. {}", run.schedule, verdict.sentence);
+  }
   if (dropped == 0) return verdict;
   if (!verdict.sentence.empty()) verdict.sentence += verdict.sentence.ends_with('.') ? " " : ". ";
   verdict.sentence += dropped_text(dropped) + ".";

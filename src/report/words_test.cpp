@@ -97,6 +97,17 @@ TEST(words, verdict_speaks_of_checks_only_where_all_runs_have_one) {
             "All 2,000 timeslices arrived complete. Contents were not checked.");
 }
 
+TEST(words, verdict_tells_of_a_run_that_a_signal_ended) {
+  RunRecord cut = run("dfs");
+  cut.interrupted = true;
+  EXPECT_TRUE(verdict_of(std::vector{cut}).good);
+  const Verdict verdict = verdict_of(std::vector{run("offset"), cut});
+  EXPECT_FALSE(verdict.good) << "its figures do not compare with the others";
+  EXPECT_EQ(verdict.sentence,
+            "A signal ended dfs early. All 2,000 timeslices arrived complete. Contents were not "
+            "checked.");
+}
+
 TEST(words, verdict_counts_what_went_wrong_in_all_runs) {
   RunRecord bad = run("dfs");
   bad.timeslices_lost = 1;

@@ -182,6 +182,9 @@ std::string address_here(std::string_view own, const std::string& known_as, cons
 Result<void> check_fabric(const std::string& name) {
   constexpr std::array<std::string_view, 4> plain{"auto", "tcp", "tcp:unix", "shm"};
   if (std::find(plain.begin(), plain.end(), name) != plain.end()) return {};
+  if (name == "libfabric:") {
+    return invalid("--fabric: '{}' names no provider; write one, as libfabric:tcp", name);
+  }
   if (name.starts_with("libfabric:")) return {};
   if (is_mpi(name)) {
     return invalid(

@@ -107,6 +107,9 @@ class ScenarioFile {
       scenario_.topology = "file:" + anchored(from_file->path);
     }
     s.text("router", scenario_.router);
+    if (const toml::node* node = s.get("router"); node != nullptr && scenario_.router.empty()) {
+      s.refuse_value(*node, "router", "it names none; leave the key out for the topology's own");
+    }
     NetworkOptions& o = scenario_.network;
     std::string preset;
     s.text("preset", preset);

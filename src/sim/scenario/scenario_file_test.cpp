@@ -281,7 +281,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"rate_of_zero", NET "host-link = {rate = \"0Gbit\"}\n", "3", "rate = 0Gbit"},
         Mistake{"latency_of_zero", NET "local-link = {latency = \"0ns\"}\n", "3", "latency = 0ns"},
         Mistake{"negative_delay", NET "switch-delay = \"-1ns\"\n", "3", "-1ns"},
-        Mistake{"long_delay", NET "switch-delay = \"2s\"\n", "1", "delay"},
+        Mistake{"long_delay", NET "switch-delay = \"2s\"\n", "3", "delay"},
         Mistake{"negative_buffer", NET "buffer = -1\n", "3", "-1"},
         Mistake{"small_buffer", NET "mtu = 4096\nbuffer = 100\n", "4", "buffer = 100"},
         Mistake{"cut_through", NET "cut-through = \"yes\"\n", "3", "true"},

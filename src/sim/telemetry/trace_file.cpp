@@ -39,8 +39,9 @@ std::string json_quoted(std::string_view text) {
   return out;
 }
 
-Result<TraceFile> TraceFile::create(const std::string& path, std::uint64_t most) {
-  auto file = WholeFile::create(path);
+Result<TraceFile> TraceFile::create(const std::string& path, std::uint64_t most,
+                                    Existing existing) {
+  auto file = WholeFile::create(path, existing);
   if (!file) return std::move(file).error();
   return TraceFile(std::move(file).value(), most);
 }

@@ -21,8 +21,9 @@ class TraceFile {
  public:
   static constexpr std::uint64_t usual_most = 500'000;
 
-  /// At most so many events, 100 bytes or so each. Errors: the file cannot be made.
-  static Result<TraceFile> create(const std::string& path, std::uint64_t most = usual_most);
+  /// At most so many events, 100 bytes or so each. Errors: those of `WholeFile::create`.
+  static Result<TraceFile> create(const std::string& path, std::uint64_t most = usual_most,
+                                  Existing existing = Existing::replace);
 
   void name_process(std::uint32_t process, std::string_view name);
   void name_track(std::uint32_t process, std::uint32_t track, std::string_view name);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/existing_file.hpp"
 #include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "core/stream/messages.hpp"
@@ -22,7 +23,6 @@
 #include "stream/sources/pieces.hpp"
 #include "stream/uri.hpp"
 #include "weft/timeslice.hpp"
-#include "wire/archive/existing.hpp"
 
 namespace weft::stream {
 namespace {
@@ -81,7 +81,7 @@ Result<void> check_file(const std::string& path, const Uri& uri, const StreamOpt
   if (S_ISDIR(status.st_mode)) {
     return invalid("--sink: {}", uri.error("is a directory; name a file in it").message);
   }
-  if (S_ISREG(status.st_mode) && !options.replaces_files) return wire::exists_error(path);
+  if (S_ISREG(status.st_mode) && !options.replaces_files) return exists_error(path);
   return {};
 }
 
@@ -144,6 +144,19 @@ std::uint64_t read_number(const char* path, std::uint64_t otherwise) {
 
 }  // namespace
 
+JobFiles files_of(const StreamOptions& options) {
+  JobFiles files{.read = files_read(options), .written = {}};
+  if (options.make_sink) return files;
+  for (const std::string& text : options.sinks) {
+    const auto uri = Uri::parse(text);
+    if (!uri || (uri->scheme() != "tsa" && uri->scheme() != "file")) continue;
+    for (std::string& path : files_written(*uri, options)) {
+      if (!path.empty()) files.written.push_back(std::move(path));
+    }
+  }
+  return files;
+}
+
 Result<void> check_files(const StreamOptions& options) {
   if (auto good = check_pipe(options); !good) return good;
   if (options.make_sink) return {};
@@ -156,7 +169,7 @@ Result<void> check_files(const StreamOptions& options) {
     if (inputs.empty()) inputs = files_read(options);
     for (const std::string& path : files_written(*uri, options)) {
       if (path.empty()) break;  // the sink itself reports the missing part
-      if (auto good = wire::refuse_own_input(inputs, path); !good) return good;
+      if (auto good = refuse_own_input(inputs, path); !good) return good;
       if (auto good = check_file(path, *uri, options); !good) return good;
       if (written.insert(path).second) continue;
       return invalid("--sink {}: another sink writes '{}' too; name another file", text, path);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "weft/result.hpp"
 #include "weft/stream.hpp"
@@ -16,6 +17,14 @@ enum class NodesRun : std::uint8_t {
   in_processes,  ///< each in a process of this machine
   in_one_process,
 };
+
+/// The files that a job's source reads and its sinks write, as far as they are known before it
+/// runs.
+struct JobFiles {
+  std::vector<std::string> read;
+  std::vector<std::string> written;
+};
+JobFiles files_of(const StreamOptions& options);
 
 /// Refuses a pipe that several input nodes would read, and sinks that would write to a directory,
 /// to a file that a source reads (by device and inode), twice to one file, or, unless

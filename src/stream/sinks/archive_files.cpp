@@ -40,8 +40,7 @@ std::optional<std::string> ArchiveFiles::find_unfinished(const std::string& name
   return std::nullopt;
 }
 
-Result<std::uint64_t> ArchiveFiles::complete(const std::string& name,
-                                             wire::Existing existing) const {
+Result<std::uint64_t> ArchiveFiles::complete(const std::string& name, Existing existing) const {
   const auto file = find_unfinished(name);
   if (!file) return std::uint64_t{0};
   const auto timeslices = wire::keep_whole_items(*file);

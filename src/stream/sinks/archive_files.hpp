@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/existing_file.hpp"
 #include "stream/uri.hpp"
 #include "weft/result.hpp"
 #include "weft/sink.hpp"
-#include "wire/archive/existing.hpp"
 
 namespace weft {
 
@@ -32,7 +32,7 @@ class ArchiveFiles {
   std::optional<std::string> find_unfinished(const std::string& name) const;
   /// Makes an archive of what lies unfinished, if anything in it is whole, and removes the rest.
   /// Returns the number of its timeslices. Errors name the file that has the data.
-  Result<std::uint64_t> complete(const std::string& name, wire::Existing existing) const;
+  Result<std::uint64_t> complete(const std::string& name, Existing existing) const;
   /// The file that an earlier life was killed over, or finished just before, under a name that no
   /// life writes to; empty if there is none.
   Result<std::string> set_aside(const std::string& name) const;

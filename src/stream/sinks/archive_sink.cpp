@@ -25,7 +25,7 @@ struct Rotation {
   int zstd_level = 1;
   std::uint64_t bytes = UINT64_MAX;
   std::uint64_t items = UINT64_MAX;
-  wire::Existing existing = wire::Existing::refuse;
+  Existing existing = Existing::refuse;
   bool restarted = false;  ///< an earlier life of the node wrote to the same files
   std::string run;         ///< as in SinkPlace
 };
@@ -177,7 +177,7 @@ Result<std::unique_ptr<Sink>> make_archive_sink(const Uri& uri, const SinkPlace&
   if (!bytes) return bytes.error();
   const auto items = uri.number("items", UINT64_MAX, 1, UINT64_MAX);
   if (!items) return items.error();
-  if (place.replaces_files) rotation.existing = wire::Existing::replace;
+  if (place.replaces_files) rotation.existing = Existing::replace;
   rotation.restarted = place.restarted;
   rotation.run = place.run;
   rotation.bytes = bytes->value();

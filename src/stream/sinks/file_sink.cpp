@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/existing_file.hpp"
 #include "base/system_error.hpp"
 #include "stream/sinks/counting.hpp"
 #include "stream/sinks/sink_files.hpp"
@@ -19,7 +20,6 @@
 #include "stream/sources/pieces.hpp"
 #include "wire/archive/byte_output.hpp"
 #include "wire/archive/component.hpp"
-#include "wire/archive/existing.hpp"
 
 namespace weft {
 namespace {
@@ -36,13 +36,13 @@ class SharedFile {
     const bool is_there = stat(path.c_str(), &status) == 0;
     const bool special = is_there && !S_ISREG(status.st_mode);
     const bool is_old = is_there && !special && !place.restarted;
-    if (is_old && !place.replaces_files) return wire::exists_error(path);
+    if (is_old && !place.replaces_files) return exists_error(path);
     std::string temporary = special ? "" : unfinished(path, place);
     std::string incomplete = special ? "" : incomplete_name(path, place.run);
     if (is_there && !special && place.restarted) take_back(path, temporary, place);
     int descriptor = -1;
     if (special) {
-      const auto opened = wire::open_special(path);
+      const auto opened = open_special(path);
       if (!opened) return opened.error();
       descriptor = *opened;
     } else {
@@ -51,7 +51,7 @@ class SharedFile {
       descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
       if (descriptor < 0) return system_error("write", path, errno);
     }
-    const auto existing = place.replaces_files ? wire::Existing::replace : wire::Existing::refuse;
+    const auto existing = place.replaces_files ? Existing::replace : Existing::refuse;
     SharedFile file(std::move(path), std::move(temporary), std::move(incomplete), descriptor,
                     existing);
     const bool first = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
@@ -104,10 +104,10 @@ class SharedFile {
     flock(descriptor, LOCK_UN);
     const bool has_name = temporary_.empty() || is_spoiled();
     const bool last = !has_name && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-    const int number = last ? wire::rename_file(temporary_, path_, existing_) : 0;
+    const int number = last ? rename_file(temporary_, path_, existing_) : 0;
     if (number == EEXIST) unlink(temporary_.c_str());
     if (::close(descriptor) != 0) return system_error("write", path_, errno);
-    if (number == EEXIST) return wire::exists_error(path_);
+    if (number == EEXIST) return exists_error(path_);
     // The other may have been the last one, too, and earlier.
     if (number != 0 && number != ENOENT) return system_error("write", path_, number);
     return {};
@@ -117,7 +117,7 @@ class SharedFile {
   void spoil() {
     if (is_spoiled() || temporary_.empty()) return;
     // Another process may have done so.
-    (void)wire::rename_file(temporary_, incomplete_, wire::Existing::replace);
+    (void)rename_file(temporary_, incomplete_, Existing::replace);
     temporary_ = incomplete_;
   }
   bool is_spoiled() const { return !incomplete_.empty() && temporary_ == incomplete_; }
@@ -126,7 +126,7 @@ class SharedFile {
 
  private:
   SharedFile(std::string path, std::string temporary, std::string incomplete, int descriptor,
-             wire::Existing existing)
+             Existing existing)
       : path_(std::move(path)),
         temporary_(std::move(temporary)),
         incomplete_(std::move(incomplete)),
@@ -142,14 +142,14 @@ class SharedFile {
   static void take_back(const std::string& path, const std::string& temporary,
                         const SinkPlace& place) {
     if (place.run.empty() || !is_of_run(path, place.older_files)) return;
-    wire::rename_file(path, temporary, wire::Existing::refuse);
+    rename_file(path, temporary, Existing::refuse);
   }
 
   std::string path_;
   std::string temporary_;   // empty: written directly
   std::string incomplete_;  // its name once a piece is missing or wrong
   int descriptor_;
-  wire::Existing existing_;
+  Existing existing_;
   std::uint64_t end_ = UINT64_MAX;  // behind the last piece, when one was seen that is short
 };
 

@@ -12,9 +12,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/existing_file.hpp"
 #include "stream/sinks/archive_files.hpp"
 #include "wire/archive/byte_output.hpp"
-#include "wire/archive/existing.hpp"
 #include "wire/archive/recover.hpp"
 
 namespace weft {
@@ -32,8 +32,8 @@ std::optional<OlderFile> look_at(const std::string& path) {
                    .modified_ns = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
 
-wire::Existing existing_of(const SinkPlace& place) {
-  return place.replaces_files ? wire::Existing::replace : wire::Existing::refuse;
+Existing existing_of(const SinkPlace& place) {
+  return place.replaces_files ? Existing::replace : Existing::refuse;
 }
 
 Result<std::optional<EarlyEnd>> complete_archives(const Uri& uri, const SinkPlace& place) {

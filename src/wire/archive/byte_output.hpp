@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/existing_file.hpp"
 #include "weft/result.hpp"
-#include "wire/archive/existing.hpp"
 
 struct ZSTD_CCtx_s;
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/existing_file.hpp"
 #include "weft/result.hpp"
-#include "wire/archive/existing.hpp"
 
 namespace weft::wire {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/existing_file.hpp"
 #include "weft/result.hpp"
-#include "wire/archive/existing.hpp"
 #include "wire/archive/format.hpp"
 
 namespace weft::wire {

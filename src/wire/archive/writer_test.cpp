@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-#include "wire/archive/existing.hpp"
+#include "base/existing_file.hpp"
 #include "wire/archive/golden.hpp"
 #include "wire/archive/reader.hpp"
 

@@ -80,6 +80,15 @@ expect_failure 2 "use on-failure with a simulation" "$weft" run -n 2 --restart a
   --fabric sim:none.toml -- "$examples/vsum2"
 expect_failure 1 "outbox is full" "$weft" run -n 2 --restart on-failure --most-restarts 0 \
   --outbox-fails --outbox 1KiB -- "$examples/vsum2"
+# A process whose message is not kept ends: its receivers would wait for ever, and it would for theirs.
+expect_failure 1 "outbox is full" timeout 60 "$weft" run -n 2 --restart on-failure --most-restarts 0 \
+  --outbox-fails --outbox 1KiB -- "$examples/jac3d" 10 5
+for how in never all; do
+  expect_failure 2 "--outbox-fails: means nothing without --restart on-failure" "$weft" run -n 2 --restart $how \
+    --outbox-fails --outbox 1KiB -- "$examples/vsum2"
+done
+expect_failure 2 "--peer-timeout: 20 ms is too short" "$weft" run -n 2 --peer-timeout 20ms -- "$examples/vsum2"
+expect_failure 2 "names no provider" "$weft" run -n 2 --fabric libfabric: -- "$examples/vsum2"
 "$weft" run -n 2 --restart on-failure --outbox 1KiB -- "$examples/vsum2" >"$dir/out" 2>&1 &
 launcher=$!
 until grep -q "more than its whole outbox of 1 KiB (--outbox)" "$dir/out"; do

@@ -38,7 +38,8 @@ const draws = (simulate, expected, more = async () => {}) => async () => {
   fs.mkdirSync(home, { recursive: true });
   simulate();
   await withPage(async (browser, url) => {
-    await look(browser, url, expected, path.join(output, 'screenshots'), `network-${test}`);
+    await look(browser, url, expected, path.join(output, 'screenshots'), `network-${test}`,
+      { all: test === 'compare' });
     await more(browser, url);
   });
 };
@@ -125,7 +126,7 @@ const tests = {
   hostile: draws(writeHostileRecord, all, showsTextOnly),
   refuses_a_malformed_record: async () => {
     fs.mkdirSync(home, { recursive: true });
-    fs.writeFileSync(record, '{"version": 5}');
+    fs.writeFileSync(record, '{"version": 5, "command": "", "parameters": ""}');
     const ended = spawnSync(weft, ['report', home], { encoding: 'utf8' });
     assert.equal(ended.status, 1);
     assert.match(ended.stderr, /^weft: .*network\.json: .*"version" is not text.*\n$/);

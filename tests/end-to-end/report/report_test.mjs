@@ -54,7 +54,8 @@ async function withReport(body) {
 const streamFigures = ['spread', 'goodput', 'progress', 'intervals', 'fill'];
 const limitFigures = ['round', 'sender', 'aggregate'];
 const draws = (expected, more = async () => {}) => () => withReport(async (browser, url) => {
-  await look(browser, url, expected, path.join(output, 'screenshots'), test);
+  await look(browser, url, expected, path.join(output, 'screenshots'), test,
+    { all: test === 'comparison' });
   await more(browser, url);
 });
 
@@ -182,7 +183,7 @@ const tests = {
     assert.match(written.stderr, /^weft: .*has no record.*\n$/);
   },
   refuses_a_malformed_record: async () => {
-    const written = writeReport({ 'run.json': '{"schedule": 5}' });
+    const written = writeReport({ 'run.json': '{"schedule": 5, "fabric": "", "computes": 1}' });
     assert.notEqual(written.status, 0);
     assert.match(written.stderr, /^weft: .*run\.json: .*"schedule" is not text.*\n$/);
     assert.ok(!fs.existsSync(path.join(home, 'report.html')));

@@ -65,6 +65,13 @@ std::map<std::string, int> expect_sound_trace(const json& trace) {
   return count;
 }
 
+using Arguments = std::vector<std::string>;
+
+Arguments operator+(Arguments first, const Arguments& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
 class SimulationOutputs : public testing::Test {
  protected:
   void SetUp() override {
@@ -190,6 +197,84 @@ TEST_F(SimulationOutputs, traces_that_are_cut_say_so_and_keep_the_timeslices) {
   EXPECT_GT(trace["otherData"]["cut_at_us"], 0);
   EXPECT_EQ(count["i0"], 1);
   EXPECT_GE(count["b4"], 300);
+}
+
+TEST_F(SimulationOutputs, that_are_another_file_of_the_command_are_refused_even_by_force) {
+  write_file(at("star.toml"), "[network]\ntopology = \"star:4\"\n");
+  const std::vector<std::string> stream = {
+      "stream", "local",      "--fabric", "sim:" + at("star.toml"), "--inputs", "1", "--computes",
+      "1",      "--no-limit", "--force"};
+  ASSERT_EQ(
+      run_weft(stream + Arguments{"--timeslices", "2", "--sink", "tsa:" + at("a.tsa")}, 30).code,
+      0);
+  const std::string recorded = read_file(at("a.tsa"));
+  write_file(at("again.toml"),
+             "[network]\ntopology = \"star:4\"\n[job]\ninputs = 1\ncomputes = 1\n"
+             "source = \"tsa:" +
+                 at("a.tsa") + "\"\nsink = \"tsa:" + at("c.tsa") + "\"\n");
+  std::filesystem::create_symlink(at("a.tsa"), at("link.tsa"));
+  const Arguments cases[] = {
+      stream + Arguments{"--source", "tsa:" + at("a.tsa"), "--trace", at("link.tsa")},
+      stream + Arguments{"--timeslices", "2", "--trace", at("star.toml")},
+      stream +
+          Arguments{"--timeslices", "2", "--sink", "tsa:" + at("b.tsa"), "--trace", at("b.tsa")},
+      stream + Arguments{"--timeslices", "2", "--out", at("out"), "--trace", at("out/./run.json")},
+      {"simulate", at("traffic.toml"), "--force", "--trace", at("traffic.toml")},
+      {"simulate", at("again.toml"), "--force", "--trace", at("a.tsa")},
+      {"simulate", at("again.toml"), "--force", "--trace", at("c.tsa")},
+      {"simulate", "uniform", "--out", at("new") + "/", "--trace", at("new/network.json")},
+      {"odp", "simulate", "--force", "--out", at("o.pcap"), "--capture", at("o.pcap")}};
+  for (const Arguments& arguments : cases) {
+    const Ended ended = run_weft(arguments, 30);
+    EXPECT_EQ(ended.code, 2) << ended.describe();
+    EXPECT_THAT(ended.errors, testing::ContainsRegex("--(trace|capture): .*name another file"));
+  }
+  EXPECT_EQ(read_file(at("a.tsa")), recorded);
+  EXPECT_EQ(read_file(at("traffic.toml")), small_traffic);
+  EXPECT_FALSE(std::filesystem::exists(at("b.tsa")));
+  EXPECT_FALSE(std::filesystem::exists(at("o.pcap")));
+}
+
+TEST_F(SimulationOutputs, replace_no_files_of_other_programs_that_have_a_word_of_theirs) {
+  std::filesystem::create_directory(at("out"));
+  for (const char* text : {R"({"name": "my-net", "version": "1.0"})", R"({"schedule": "bus 7"})",
+                           R"({"runs": [{"my": "marathon runs"}]})"}) {
+    for (const char* name : {"out/network.json", "out/run.json", "out/compare.json"}) {
+      write_file(at(name), text);
+      const Ended ended = run_weft({"simulate", at("traffic.toml"), "--out", at("out")}, 30);
+      EXPECT_EQ(ended.code, 2) << ended.describe();
+      EXPECT_THAT(ended.errors, HasSubstr("weft did not write it"));
+      EXPECT_EQ(read_file(at(name)), text);
+      std::filesystem::remove(at(name));
+    }
+  }
+}
+
+TEST_F(SimulationOutputs, replace_files_of_other_programs_by_force) {
+  std::filesystem::create_directory(at("out"));
+  write_file(at("out/run.json"), R"({"schedule": "bus 7"})");
+  const Ended ended = run_weft({"simulate", at("traffic.toml"), "--force", "--out", at("out")}, 30);
+  EXPECT_EQ(ended.code, 0) << ended.describe();
+  EXPECT_FALSE(std::filesystem::exists(at("out/run.json")));
+}
+
+TEST_F(SimulationOutputs, of_each_job_replace_no_files_of_other_programs) {
+  std::filesystem::create_directories(at("out/second"));
+  write_file(at("out/second/run.json"), R"({"schedule": "bus 7"})");
+  write_file(at("jobs.toml"),
+             "[network]\ntopology = \"star:4\"\n"
+             "[[jobs]]\nname = \"first\"\ninputs = 1\ncomputes = 1\ntimeslices = 2\n"
+             "[[jobs]]\nname = \"second\"\ninputs = 1\ncomputes = 1\ntimeslices = 2\n");
+  const Ended ended = run_weft({"simulate", at("jobs.toml"), "--out", at("out")}, 30);
+  EXPECT_EQ(ended.code, 2) << ended.describe();
+  EXPECT_THAT(ended.errors, HasSubstr(at("out/second/run.json")));
+}
+
+TEST_F(SimulationOutputs, captures_of_traffic_without_adapters_are_refused) {
+  const Ended ended =
+      run_weft({"simulate", at("traffic.toml"), "--capture", at("packets.pcap")}, 30);
+  EXPECT_EQ(ended.code, 2) << ended.describe();
+  EXPECT_THAT(ended.errors, HasSubstr("--capture "));
 }
 
 TEST_F(SimulationOutputs, a_full_disk_gets_one_line_and_leaves_no_part_of_a_file) {

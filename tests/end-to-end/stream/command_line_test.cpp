@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
             "options_in_front_of_a_command", {"simulate", "--json", "uniform"}, "behind uniform"},
         Refusal{"jobs_without_seeds", {"run", "--jobs", "2", "--", "true"}, "--seeds"},
         Refusal{"failing_outbox_without_outbox",
-                {"run", "--outbox-fails", "--", "true"},
+                {"run", "--restart", "on-failure", "--outbox-fails", "--", "true"},
                 "--outbox SIZE"},
         Refusal{
             "restarts_without_restart", {"run", "--most-restarts", "2", "--", "true"}, "--restart"},

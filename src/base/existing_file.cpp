@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/archive/existing.hpp"
+#include "base/existing_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "base/make_error.hpp"
 #include "base/system_error.hpp"
 
-namespace weft::wire {
+namespace weft {
 
 Error exists_error(const std::string& path) {
   return invalid(
@@ -21,8 +21,10 @@ Error exists_error(const std::string& path) {
 
 Result<void> refuse_existing(const std::string& path, Existing existing) {
   struct stat status {};
-  if (existing == Existing::replace || ::stat(path.c_str(), &status) != 0) return {};
-  if (S_ISREG(status.st_mode)) return exists_error(path);
+  if (existing == Existing::replace || ::lstat(path.c_str(), &status) != 0) return {};
+  // A link to nothing is replaced as a file is.
+  const bool leads_nowhere = S_ISLNK(status.st_mode) && ::stat(path.c_str(), &status) != 0;
+  if (leads_nowhere || S_ISREG(status.st_mode)) return exists_error(path);
   return {};
 }
 
@@ -71,4 +73,4 @@ int rename_file(const std::string& from, const std::string& to, Existing existin
   return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 }
 
-}  // namespace weft::wire
+}  // namespace weft

@@ -10,7 +10,7 @@
 #include "weft/result.hpp"
 #include "weft/time.hpp"
 
-namespace weft::wire {
+namespace weft {
 
 /// The treatment of an ordinary file that has the name of a new one. Devices and pipes are written
 /// to in either case.
@@ -37,4 +37,4 @@ Result<int> open_special(const std::string& path, Duration patience = Duration::
 /// an errno, 0 for success.
 int rename_file(const std::string& from, const std::string& to, Existing existing);
 
-}  // namespace weft::wire
+}  // namespace weft
