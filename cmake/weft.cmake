@@ -90,14 +90,16 @@ function(weft_test_headers)
 endfunction()
 
 # weft_test(NAME SOURCES a_test.cpp … DEPENDS weft_base …): one GoogleTest program, one ctest
-# entry per test. LABELS long keeps it out of the ordinary run. TIMEOUT in seconds, 120 by default.
-# ALONE: it starts so many processes that they must not starve because of another test. APART:
-# sources with names of their own that other sources have too; all others are compiled together.
+# entry per test; with WEFT_WHOLE_PROGRAMS one for all tests of a library, NAME/all. LABELS long keeps
+# it out of the ordinary run, LONG those tests that the patterns match. TIMEOUT in seconds for each
+# test, 120 by default. ALONE: it starts so many processes that they must not starve because of
+# another test. APART: sources with names of their own that other sources have too; all others are
+# compiled together.
 function(weft_test name)
   if(NOT WEFT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "SOURCES;APART;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "SOURCES;APART;DEPENDS;LABELS;LONG" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -114,8 +116,24 @@ function(weft_test name)
     weft_test_headers()
   endif()
   target_precompile_headers(${name} REUSE_FROM weft_test_headers)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}/
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" RUN_SERIAL ${ARG_ALONE})
+  if(WEFT_WHOLE_PROGRAMS AND NOT ARG_ALONE AND NOT "end-to-end" IN_LIST ARG_LABELS)
+    add_test(NAME ${name}/all COMMAND ${name})
+    set_tests_properties(${name}/all PROPERTIES TIMEOUT 900 LABELS "${ARG_LABELS}")
+    return()
+  endif()
+  if(ARG_LONG)
+    list(JOIN ARG_LONG ":" long)
+    weft_discover(${name} "*-${long}" "${ARG_LABELS}")
+    weft_discover(${name} "${long}" long)
+  else()
+    weft_discover(${name} "*" "${ARG_LABELS}")
+  endif()
+endfunction()
+
+# Adds an entry of ctest for each test that the filter takes, as the caller's ARG_… say.
+function(weft_discover name filter labels)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}/ TEST_FILTER "${filter}"
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" RUN_SERIAL ${ARG_ALONE})
 endfunction()
 
 # weft_fuzz(NAME SOURCES a_fuzz.cpp DEPENDS …): a libFuzzer target, built by the asan preset only.
