@@ -94,12 +94,13 @@ endfunction()
 # it out of the ordinary run, LONG those tests that the patterns match. TIMEOUT in seconds for each
 # test, 120 by default. ALONE: it starts so many processes that they must not starve because of
 # another test. APART: sources with names of their own that other sources have too; all others are
-# compiled together.
+# compiled together. RELEASE: some of it only runs without sanitizers, so that it is there without
+# WEFT_UNIT_TESTS, too.
 function(weft_test name)
   if(NOT WEFT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "SOURCES;APART;DEPENDS;LABELS;LONG" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;RELEASE" "TIMEOUT" "SOURCES;APART;DEPENDS;LABELS;LONG" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -116,7 +117,15 @@ function(weft_test name)
     weft_test_headers()
   endif()
   target_precompile_headers(${name} REUSE_FROM weft_test_headers)
-  if(WEFT_WHOLE_PROGRAMS AND NOT ARG_ALONE AND NOT "end-to-end" IN_LIST ARG_LABELS)
+  set(is_unit_test ON)
+  if(ARG_ALONE OR "end-to-end" IN_LIST ARG_LABELS)
+    set(is_unit_test OFF)
+  endif()
+  if(is_unit_test AND NOT ARG_RELEASE AND NOT WEFT_UNIT_TESTS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
+  if(is_unit_test AND WEFT_WHOLE_PROGRAMS)
     add_test(NAME ${name}/all COMMAND ${name})
     set_tests_properties(${name}/all PROPERTIES TIMEOUT 900 LABELS "${ARG_LABELS}")
     return()
