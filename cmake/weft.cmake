@@ -89,18 +89,23 @@ function(weft_test_headers)
     <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <vector>)
 endfunction()
 
+# Of tests that start processes and wait for most of their time. ./test runs these by themselves, more
+# than others at a time. -L end-to-end selects them, too.
+set(weft_waiting_label end-to-end-waiting)
+
 # weft_test(NAME SOURCES a_test.cpp … DEPENDS weft_base …): one GoogleTest program, one ctest
 # entry per test; with WEFT_WHOLE_PROGRAMS one for all tests of a library, NAME/all. LABELS long keeps
 # it out of the ordinary run, LONG those tests that the patterns match. TIMEOUT in seconds for each
 # test, 120 by default. ALONE: it starts so many processes that they must not starve because of
-# another test. APART: sources with names of their own that other sources have too; all others are
-# compiled together. RELEASE: some of it only runs without sanitizers, so that it is there without
+# another test. WAITING: patterns of its tests that wait for most of their time; they get
+# weft_waiting_label. APART: sources with names of their own that other sources have too; all others
+# are compiled together. RELEASE: some of it only runs without sanitizers, so that it is there without
 # WEFT_UNIT_TESTS, too.
 function(weft_test name)
   if(NOT WEFT_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "ALONE;RELEASE" "TIMEOUT" "SOURCES;APART;DEPENDS;LABELS;LONG" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;RELEASE" "TIMEOUT" "SOURCES;APART;DEPENDS;LABELS;LONG;WAITING" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -130,19 +135,21 @@ function(weft_test name)
     set_tests_properties(${name}/all PROPERTIES TIMEOUT 900 LABELS "${ARG_LABELS}")
     return()
   endif()
+  list(JOIN ARG_LONG ":" long)
+  list(JOIN ARG_WAITING ":" waiting)
+  weft_discover(${name} "*-${long}:${waiting}" "${ARG_LABELS}" ${ARG_ALONE})
   if(ARG_LONG)
-    list(JOIN ARG_LONG ":" long)
-    weft_discover(${name} "*-${long}" "${ARG_LABELS}")
-    weft_discover(${name} "${long}" long)
-  else()
-    weft_discover(${name} "*" "${ARG_LABELS}")
+    weft_discover(${name} "${long}" long ${ARG_ALONE})
+  endif()
+  if(ARG_WAITING)
+    weft_discover(${name} "${waiting}-${long}" ${weft_waiting_label} OFF)
   endif()
 endfunction()
 
-# Adds an entry of ctest for each test that the filter takes, as the caller's ARG_… say.
-function(weft_discover name filter labels)
+# Adds an entry of ctest for each test that the filter takes.
+function(weft_discover name filter labels alone)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${name}/ TEST_FILTER "${filter}"
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" RUN_SERIAL ${ARG_ALONE})
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}" RUN_SERIAL ${alone})
 endfunction()
 
 # weft_fuzz(NAME SOURCES a_fuzz.cpp DEPENDS …): a libFuzzer target, built by the asan preset only.

@@ -272,6 +272,10 @@ std::string qos_page(const QosRecord& record) {
       as_change(sum / static_cast<double>(std::max<std::size_t>(record.jobs.size(), 1))),
       as_change(quantiles.max), as_change(quantiles.min),
       counted(record.iterations_to_best, "iteration", "iterations"));
+  if (!record.absent_jobs.empty()) {
+    page.add("<p>Not simulated, since they arrive after the last iteration: {}.</p>\n",
+             html_escape(fmt::format("{}", fmt::join(record.absent_jobs, ", "))));
+  }
   page.raw("<section><h2>Work of the jobs</h2>\n");
   page.raw(grid_begin);
   add_relative(page, record);

@@ -65,11 +65,13 @@ TEST(qos_page, draws_links_by_level_before_and_after_in_the_colour_of_their_load
 TEST(qos_page, is_the_same_from_the_record_that_was_written) {
   QosRecord written = record();
   written.trade_offs = {{"default", {0.5, 0.9, 1}, true}};
+  written.absent_jobs = {"late<1>"};
   written.network = {
       .levels = {0}, .vertices = {{"host 0", 0}, {"leaf", 1}}, .links = {{0, 1, {0.25}, {0.5}}}};
   const auto read = qos_from_json(to_json(written), "qos.json");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(qos_page(*read), qos_page(written));
+  EXPECT_NE(qos_page(*read).find("after the last iteration: late&lt;1&gt;."), std::string::npos);
 }
 
 TEST(qos_page, damaged_records_are_refused_by_name_and_reason) {

@@ -53,6 +53,7 @@ constexpr auto record = [](auto&& v, auto& r) {
   v.member("seed", r.seed);
   v.member("iterations_to_best", r.iterations_to_best);
   v.rows("jobs", r.jobs, job);
+  v.member("absent_jobs", r.absent_jobs);
   v.rows("steps", r.steps, step);
   v.rows("loads", r.loads, load);
   v.rows("published", r.published, published);
