@@ -84,7 +84,8 @@ struct QosRecord {
   std::uint32_t iterations_to_best = 0;
   std::uint64_t seed = 0;
   std::vector<QosJob> jobs;
-  std::vector<std::string> absent_jobs = {};  ///< those that would have arrived after the last window
+  std::vector<std::string> absent_jobs =
+      {};  ///< those that would have arrived after the last window
   std::vector<QosStep> steps;
   std::vector<QosLinkLoad> loads;
   std::vector<QosPublished> published;
