@@ -74,6 +74,28 @@ TEST(transfer, a_synchronous_send_is_done_when_it_was_matched) {
   EXPECT_EQ(receive.status.tag, 5);
 }
 
+// To tell the sender of a match is to send: what the fabric has meanwhile must not be looked at
+// there.
+TEST(transfer, what_arrives_while_a_match_is_told_comes_behind_what_was_matched) {
+  for (const std::size_t size : {small, in_a_body, large}) {
+    Pair pair;
+    auto first = pattern(size, 1);
+    auto second = pattern(size, 2);
+    std::vector<std::uint8_t> in(size), behind(size);
+    Request sends[2], receives[2];
+    pair[0].send(pair.group(0), 1, 5, bytes_at(first), true, sends[0]);
+    pair.turn();
+    pair[0].send(pair.group(0), 1, 5, bytes_at(second), true, sends[1]);
+    for (int i = 0; i < 50; ++i) pair[0].turn();
+    pair[1].receive(pair.group(1), 0, 5, bytes_at(in), receives[0]);
+    pair[1].receive(pair.group(1), 0, 5, bytes_at(behind), receives[1]);
+    pair.turn();
+    ASSERT_TRUE(receives[0].done && receives[1].done) << size;
+    EXPECT_EQ(in, first) << size;
+    EXPECT_EQ(behind, second) << size;
+  }
+}
+
 TEST(transfer, a_message_that_is_too_long_fills_the_buffer_and_no_more) {
   for (const std::size_t size : {small, in_a_body, large}) {
     Pair pair;
