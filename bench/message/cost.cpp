@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Question: how much of a processor's time does a small message cost, sender and receiver together?
 // Two processes' message layers over shared memory, turned in one thread: nobody waits, and the
-// figure does not depend on how many cores are free. Prints nanoseconds per message, of the whole
-// and of the fabric alone, the median over batches and their range.
+// figure does not depend on how many cores are free. Prints nanoseconds per message, of the fabric
+// alone, of the whole, and of the whole with messages that are kept for later lives of the
+// receiver, the median over batches and their range.
 //
 //   bench_message_cost [BYTES [BATCHES]]      by default 8 bytes, 41 batches of 20,000
 #include <fmt/format.h>
@@ -63,7 +64,7 @@ void measure(const char* what, int batches, Exchange&& exchange) {
   fmt::print("{} {:.1f} ns ({:.1f} to {:.1f})\n", what, took.median, took.low, took.high);
 }
 
-void measure_messages(std::size_t bytes, int batches) {
+void measure_messages(const char* what, std::size_t bytes, int batches, bool retain) {
   std::array<std::unique_ptr<ShmFabric>, 2> fabrics = {open_endpoint(0), open_endpoint(1)};
   introduce(fabrics);
   NoWaiter waiter;
@@ -71,7 +72,8 @@ void measure_messages(std::size_t bytes, int batches) {
   std::array<std::unique_ptr<ProcessGroup>, 2> worlds;
   for (std::uint32_t i = 0; i < 2; ++i) {
     messengers[i] = std::make_unique<Messenger>(
-        *fabrics[i], waiter, message::MessageOptions{.self = NodeId(i), .nodes = 2});
+        *fabrics[i], waiter,
+        message::MessageOptions{.self = NodeId(i), .nodes = 2, .retain = retain});
     worlds[i] = ProcessGroup::world(*messengers[i], 2);
   }
   std::vector<std::byte> data(bytes);
@@ -86,7 +88,7 @@ void measure_messages(std::size_t bytes, int batches) {
     (void)worlds[1 - from]->wait(receive);
     (void)worlds[from]->wait(send);
   };
-  measure("message", batches, [&] {
+  measure(what, batches, [&] {
     pass(0);
     pass(1);
   });
@@ -126,6 +128,7 @@ int main(int argc, char** argv) {
   const std::size_t bytes = argc > 1 ? std::stoull(argv[1]) : 8;
   const int batches = argc > 2 ? std::stoi(argv[2]) : 41;
   measure_fabric(bytes, batches);
-  measure_messages(bytes, batches);
+  measure_messages("message", bytes, batches, false);
+  measure_messages("message, kept", bytes, batches, true);
   return 0;
 }
