@@ -89,6 +89,8 @@ void PairOut::keep_what_left(Flow& to, std::span<const std::byte> head,
   const std::byte* const copy = bodies_.keep(head, bytes, kept.body);
   WEFT_CHECK(copy != nullptr, "no memory for a message of {} bytes", size);
   kept.bytes = {copy, size};
+  // Every message could settle one; a few at a time are faster.
+  if (heard_ - settled_ >= settled_at_once) settle(heard_ - settled_ - settled_at_once);
 }
 
 Serial PairOut::skip(const FlowKey& key) {
@@ -107,7 +109,7 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   granted_ = granted;
   window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
                          : options_.fabric.write_window);
-  spent_ = heard_ = let_go_ = 0;
+  spent_ = heard_ = settled_ = let_go_ = 0;
   push_again(!pull);
 }
 
@@ -130,6 +132,7 @@ void PairOut::push_again(bool all) {
 }
 
 void PairOut::disconnected() {
+  settle(0);
   up_ = false;
   answers_.clear();
   writing_.clear();
@@ -183,21 +186,27 @@ bool PairOut::on_credit(const Frame& credit) {
   }
   granted_ = credit.granted;
   frames_out_ -= credit.received - heard_;
-  while (heard_ < credit.received) {
+  heard_ = credit.received;
+  // Nobody waits for what was copied when it left: the next messages settle it, after they left.
+  settle(keeps_ && pending_ == 0 ? most_unsettled : 0);
+  return true;
+}
+
+void PairOut::settle(std::uint64_t left_over) {
+  while (heard_ - settled_ > left_over) {
     Unheard& first = unheard_.front();
     if (first.unkept > 0) {
-      const std::uint64_t n = std::min<std::uint64_t>(first.unkept, credit.received - heard_);
+      const std::uint64_t n = std::min<std::uint64_t>(first.unkept, heard_ - settled_);
       first.unkept -= static_cast<std::uint32_t>(n);
-      heard_ += n;
+      settled_ += n;
       if (first.unkept == 0) unheard_.pop_front();
       continue;
     }
     const Unheard heard = first;
     unheard_.pop_front();
-    ++heard_;
+    ++settled_;
     if (heard.delivers) arrived(heard.place);
   }
-  return true;
 }
 
 void PairOut::on_have(const Frame& have) {
@@ -206,6 +215,7 @@ void PairOut::on_have(const Frame& have) {
 }
 
 void PairOut::on_forget(const Frame& forget) {
+  settle(0);
   Flow& of = flow(forget.flow);
   of.forgotten = std::max(of.forgotten, forget.serial);
   of.archive.forget(of.forgotten);
@@ -305,82 +315,6 @@ ByteCount PairOut::kept() const {
     }
   });
   return ByteCount(sum);
-}
-
-void PairOut::store(StoredPair& into) {
-  flows_.for_each_active([&](Flow& flow) {
-    StoredSends& sends = into.sends.emplace_back();
-    sends.flow = flow.key;
-    sends.first = flow.first;
-    sends.digest_before = flow.archived_digest;
-    sends.digest = flow.digest;
-    if (!flow.archive.empty()) {
-      sends.first = std::max(flow.archive.first(), std::min(flow.forgotten, flow.first));
-      const bool is_whole = sends.first == flow.archive.first();
-      const auto before = is_whole ? std::nullopt : flow.archive.find(sends.first - 1);
-      sends.digest_before = is_whole ? flow.archive.digest_before() : before ? before->digest : 0;
-    }
-    for (Serial s = sends.first; s < flow.first; ++s) {
-      const auto message = flow.archive.find(s);
-      sends.kept.push_back({.is_gone = message->is_gone, .bytes = message->bytes});
-    }
-    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
-      const Kept& kept = flow.kept[i];
-      const bool is_gone = kept.is_lost || (kept.arrived && !is_needed(flow, flow.first + i));
-      sends.kept.push_back({is_gone, is_gone ? std::span<const std::byte>() : kept.bytes});
-    }
-  });
-  flows_.for_each_resting([&](const FlowKey& key, const FlowPlace& place) {
-    StoredSends& sends = into.sends.emplace_back();
-    sends.flow = key;
-    sends.first = place.next;
-    sends.digest_before = sends.digest = place.digest;
-  });
-}
-
-Result<void> PairOut::resume(const StoredPair& from) {
-  for (const StoredSends& sends : from.sends) {
-    if (auto good = resume(sends); !good) return good;
-  }
-  return {};
-}
-
-/// Ignores the limit: the earlier life kept the message, and its receiver may need it. The next
-/// message that is sent waits for room.
-bool PairOut::keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
-                          std::uint64_t after) {
-  Body body;
-  if (bytes.size() > Archive::most_shared) {
-    if (!bodies_.take_beyond_limit(bytes.size(), body)) return false;
-    std::copy(bytes.begin(), bytes.end(), body.memory().begin());
-  }
-  return flow.archive.add(bodies_, flow.first, bytes, body, before, after);
-}
-
-Result<void> PairOut::resume(const StoredSends& from) {
-  Flow& to = flow(from.flow);
-  if (to.next() != 0) {
-    return Error{ErrorCode::invalid_argument,
-                 "messages were sent before the process went on from where it was stored"};
-  }
-  to.first = from.first;
-  to.archived_digest = from.digest_before;
-  for (const StoredMessage& message : from.kept) {
-    const std::uint64_t before = to.archived_digest;
-    std::uint64_t& after = to.archived_digest;
-    if (before != 0) after = digest_after(before, to.first, message.bytes);
-    if (message.is_gone) {
-      after = 0;
-      to.archive.add_gone(to.first);
-    } else if (!keep_stored(to, message.bytes, before, after)) {
-      return Error{ErrorCode::exhausted,
-                   "there is no memory for the messages that were stored; use --spill"};
-    }
-    ++to.first;
-  }
-  to.digest = to.archived_digest = from.digest;
-  answer_what_was_asked(to);
-  return {};
 }
 
 void PairOut::fail_all(Failure failure) {

@@ -204,6 +204,10 @@ class PairOut {
     no_room,  // in the queue of the fabric
   };
 
+  /// Messages that the peer has, and that are not in the archive yet, as long as nobody waits.
+  static constexpr std::uint64_t most_unsettled = 256;
+  static constexpr std::uint64_t settled_at_once = 8;
+
   /// Null: the flow's next message cannot leave before anything else.
   Flow* flow_to_leave_from(const FlowKey& key, std::size_t size) {
     const bool has_way = up_ && !has_work() && size <= options_.eager_limit &&
@@ -265,6 +269,9 @@ class PairOut {
   void send_about(FrameKind kind, const Place& place, std::uint64_t size, std::uint64_t digest,
                   TransmitQueue& out);
   std::uint32_t take_write(const Place& place, std::uint64_t bytes);
+  /// Deals with messages that the peer is known to have, until at most `left_over` are left: they
+  /// go to the archive. It takes as long as to send them, and no receive should wait for it.
+  void settle(std::uint64_t left_over);
   void arrived(const Place& place);
   void finish(Kept& kept, Failure failure);
   bool may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const;
@@ -296,6 +303,7 @@ class PairOut {
   std::uint64_t granted_ = 0;  // of this connection
   std::uint64_t spent_ = 0;
   std::uint64_t heard_ = 0;       // frames that the peer has counted
+  std::uint64_t settled_ = 0;     // those of them that `settle` has dealt with
   std::uint64_t frames_out_ = 0;  // that it has not counted
   std::size_t pending_ = 0;       // operations
   std::uint32_t connection_ = 0;  // counts them; 0 before the first
