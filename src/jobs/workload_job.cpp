@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <utility>
 
@@ -135,6 +136,10 @@ Result<trace::Summary> open_trace(const sim::Scenario& scenario, const std::stri
     return refuse(fmt::format("{} has {} ranks and {} {}; traces of one job have the same", file,
                               summary->ranks, job.files.front(), job.pattern.ranks));
   }
+  const auto sum = trace::checksum_of_trace(path.string());
+  if (!sum) return sum.error();
+  // Of the traces in their order: an exchange of two is another job.
+  job.traces_checksum = std::rotl(job.traces_checksum, 1) ^ *sum;
   job.traces.push_back(std::move(trace).value());
   return summary;
 }

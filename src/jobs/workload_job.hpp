@@ -21,8 +21,9 @@ struct WorkloadJob {
   /// Examined traces of the same number of ranks, which the iterations replay in turn. Empty for a
   /// workload.
   trace::Traces traces;
-  std::vector<std::string> files;  ///< the traces' paths, as the scenario writes them
-  double compute_factor = 1;       ///< multiplies the times that a trace computes
+  std::vector<std::string> files;     ///< the traces' paths, as the scenario writes them
+  std::uint32_t traces_checksum = 0;  ///< of all bytes of the traces, in the order of `files`
+  double compute_factor = 1;          ///< multiplies the times that a trace computes
   std::uint64_t eager_bytes = 16 << 10;
   double compute_noise = 0.02;
   /// The share of an iteration, in (0, 1), that the slowest rank computes when the job runs alone;

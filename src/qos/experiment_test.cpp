@@ -489,10 +489,11 @@ TEST(workloads, are_refused_with_line_key_and_fix) {
 }
 
 /// Writes a trace whose first rank computes for 1 ms and sends to `peer`; the second receives.
-void write_trace(const std::filesystem::path& file, std::uint32_t ranks, std::uint32_t peer) {
+void write_trace(const std::filesystem::path& file, std::uint32_t ranks, std::uint32_t peer,
+                 int computes_ns = 1'000'000) {
   std::ofstream out(file);
-  out << "num_ranks " << ranks << "\nrank 0 {\nc: calc 1000000\ns: send 64b to " << peer
-      << " tag 0\ns requires c\n}\nrank 1 {\nr: recv 64b from 0 tag 0\n}\n";
+  out << "num_ranks " << ranks << "\nrank 0 {\nc: calc " << computes_ns << "\ns: send 64b to "
+      << peer << " tag 0\ns requires c\n}\nrank 1 {\nr: recv 64b from 0 tag 0\n}\n";
   for (std::uint32_t r = 2; r < ranks; ++r) out << "rank " << r << " {\nc: calc 1\n}\n";
 }
 
@@ -539,6 +540,32 @@ TEST(experiment, refuses_windows_that_are_too_short_for_an_iteration) {
   EXPECT_EQ(outcome.error().message,
             "job a: no iteration ends within 0.5 ms; use a longer period, less computation or a "
             "shorter trace");
+}
+
+TEST(experiment, refuses_windows_of_a_trace_that_has_changed_since) {
+  const Directory directory;
+  const auto trace = std::filesystem::path(directory.path()) / "two.goal";
+  const auto outcome_of = [&](std::uint32_t iterations) {
+    auto scenario = sim::parse_scenario(
+        "[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
+        "file = \"two.goal\"\n",
+        directory.path() + "/test.toml");
+    auto options = options_of(std::move(scenario).value()).value();
+    options.period = Duration::milliseconds(20);
+    options.iterations = iterations;
+    options.placements = 1;
+    options.directory = directory.path() + "/windows";
+    std::filesystem::create_directory(options.directory);
+    return run_experiment(options);
+  };
+  write_trace(trace, 2, 1);
+  ASSERT_TRUE(outcome_of(1).ok());
+  EXPECT_TRUE(outcome_of(2).ok());
+  write_trace(trace, 2, 1, 1'000'001);
+  const auto changed = outcome_of(3);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.error().message.find("with checksum of the traces of a="), std::string::npos)
+      << changed.error().message;
 }
 
 TEST(experiments, repeat_traces_beside_workloads) {

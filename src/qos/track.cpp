@@ -52,6 +52,8 @@ TrackIdentity Track::identity() const {
     if (!job.is_trace()) continue;
     lines.push_back(fmt::format("ranks and message of {}={} {}", job.name, job.pattern.ranks,
                                 job.pattern.message_bytes));
+    lines.push_back(
+        fmt::format("checksum of the traces of {}={:08x}", job.name, job.traces_checksum));
   }
   if (kind_ == Kind::controlled) {
     lines.push_back(fmt::format("version of {}={}", controller_->name(), controller_->version()));

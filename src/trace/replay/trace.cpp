@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/replay/trace.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <utility>
+#include <vector>
 
+#include "base/crc32c.hpp"
+#include "base/make_error.hpp"
 #include "trace/events/examine.hpp"
 #include "trace/otf2/otf2_trace.hpp"
 #include "trace/replay/graph_feed.hpp"
@@ -67,7 +73,43 @@ class Otf2Archive final : public Trace {
   std::uint32_t ranks_;
 };
 
+namespace fs = std::filesystem;
+
+/// The files of a trace, in an order that does not depend on the directory's.
+std::vector<fs::path> files_of_trace(const fs::path& path) {
+  std::vector<fs::path> files = {path};
+  if (path.extension() != ".otf2") return files;
+  fs::path definitions = path;
+  files.push_back(definitions.replace_extension(".def"));
+  fs::path events = path;
+  std::error_code error;
+  for (fs::directory_iterator entry(events.replace_extension(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 }  // namespace
+
+Result<std::uint32_t> checksum_of_trace(const std::string& path) {
+  std::uint32_t sum = 0;
+  std::vector<char> part(1 << 20);
+  for (const fs::path& file : files_of_trace(path)) {
+    std::error_code error;
+    if (!fs::is_regular_file(file, error)) continue;
+    std::ifstream in(file, std::ios::binary);
+    while (in.read(part.data(), static_cast<std::streamsize>(part.size())) || in.gcount() > 0) {
+      sum =
+          crc32c(std::as_bytes(std::span(part.data(), static_cast<std::size_t>(in.gcount()))), sum);
+    }
+    if (!in.is_open() || in.bad()) {
+      return make_error(ErrorCode::io, "cannot read '{}', a part of a trace", file.string());
+    }
+  }
+  return sum;
+}
 
 Result<std::unique_ptr<Trace>> open_trace(const std::string& path) {
   if (path.ends_with(".otf2")) {

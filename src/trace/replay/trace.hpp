@@ -2,6 +2,7 @@
 // A trace of any format that weft reads, by its file's name.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,10 @@ class Trace {
 /// "….otf2" is the anchor file of an OTF2 archive, everything else a GOAL text. Errors: an
 /// unreadable trace, with file and, of GOAL, line.
 Result<std::unique_ptr<Trace>> open_trace(const std::string& path);
+
+/// CRC-32C of everything that the trace consists of: its file and, of an OTF2 archive, its other
+/// files in the order of their names. Reads them whole. Errors: an unreadable file.
+Result<std::uint32_t> checksum_of_trace(const std::string& path);
 
 /// Replays a whole trace that has been examined. Errors: those of reading and of `replay`.
 Result<ReplayOutcome> replay_trace(Trace& trace, double compute_factor,
