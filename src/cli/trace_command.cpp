@@ -251,7 +251,7 @@ void add_trace_command(CLI::App& root, Outcome& outcome) {
   auto* trace =
       root.add_subcommand("trace", "Record, inspect and replay traces of parallel programs");
   trace->require_subcommand(1);
-  auto* info = trace->add_subcommand("info", "Count the records of traces");
+  auto* info = trace->add_subcommand("info", "Count the events and messages of traces");
   auto info_state = std::make_shared<TraceFiles>();
   add_files(*info, *info_state);
   info->footer("Example:\n  weft trace info examples/traces/ring-8.goal --json");

@@ -52,7 +52,8 @@ void add_trace_record_command(CLI::App& trace, Outcome& outcome) {
                    "MPI of this mpirun: openmpi or mpich; by default the name of its file tells")
       ->check(CLI::IsMember({"openmpi", "mpich"}))
       ->type_name("NAME");
-  record->add_flag("--json", s.json, "print one JSON object");
+  record->add_flag("--json", s.json,
+                   "print one JSON object, the last line behind the program's output");
   record->positionals_at_end();
   record->footer(
       "Examples:\n"

@@ -181,7 +181,7 @@ Result<void> check_ranges(const WorkloadJob& job, std::uint32_t copies) {
     return refuse(fmt::format("computation is {}: use 0 to 0.99", job.computation));
   }
   if (job.computation > 0 && job.pattern.compute > PicoDuration{}) {
-    return refuse("computation is the share of what compute says in time: leave one of them out");
+    return refuse("computation and compute both say how long it computes: leave one of them out");
   }
   if (job.leaves <= job.arrives) {
     return refuse(fmt::format("leaves is {}: use a window after it arrives, above {}", job.leaves,

@@ -59,6 +59,13 @@ Result<void> check(const ExperimentOptions& o, const std::vector<jobs::WorkloadJ
   if (o.period <= Duration{} || o.iterations == 0 || o.placements == 0 || o.variants == 0) {
     return refuse("period, iterations, placements and variants must be above 0");
   }
+  const auto is_absent = [&](const auto& job) { return job.arrives >= o.iterations; };
+  if (std::ranges::all_of(jobs, is_absent)) {
+    const auto first = std::ranges::min_element(jobs, {}, &jobs::WorkloadJob::arrives);
+    return refuse(
+        fmt::format("no job arrives within {} iterations: use at least {}, or an earlier 'arrives'",
+                    o.iterations, first->arrives + 1));
+  }
   return {};
 }
 

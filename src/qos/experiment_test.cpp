@@ -542,6 +542,13 @@ TEST(experiment, refuses_windows_that_are_too_short_for_an_iteration) {
             "shorter trace");
 }
 
+TEST(experiment, without_any_job_is_refused) {
+  ExperimentOptions options = short_experiment();
+  for (auto& entry : options.scenario.jobs) entry.options.push_back({"arrives", {"6"}});
+  EXPECT_EQ(run_experiment(options).error().message,
+            "no job arrives within 6 iterations: use at least 7, or an earlier 'arrives'");
+}
+
 TEST(experiment, refuses_windows_of_a_trace_that_has_changed_since) {
   const Directory directory;
   const auto trace = std::filesystem::path(directory.path()) / "two.goal";

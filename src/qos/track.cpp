@@ -69,10 +69,12 @@ Result<void> Track::load() {
   const std::string file = path();
   std::error_code error;
   if (file.empty() || !std::filesystem::exists(file, error)) return {};
-  if (std::filesystem::is_directory(file, error)) {
+  // A pipe would be waited for, and a device read for ever.
+  if (!std::filesystem::is_regular_file(file, error)) {
     return Error{
         ErrorCode::invalid_argument,
-        fmt::format("--out: {}: it is a directory; move it away, or name another directory", file)};
+        fmt::format("--out: {}: it is no ordinary file; move it away, or name another directory",
+                    file)};
   }
   const auto text = read_text_file(file);
   if (!text) return Error{text.error().code, "--out: " + text.error().message};

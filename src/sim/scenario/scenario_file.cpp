@@ -516,7 +516,10 @@ void apply_scenario_setting(toml::table& root, const std::string& setting) {
       table->insert(name, std::move(*fresh.get_as<toml::table>("value")));
     }
     toml::node* inner = table->get(name);
-    if (!inner->is_table()) refuse(fmt::format("'{}' is no section with keys of its own", name));
+    if (!inner->is_table())
+      refuse(fmt::format("'{}' is {}; edit the file", name,
+                         inner->is_array_of_tables() ? "a list, whose sections have no names"
+                                                     : "no section with keys of its own"));
     table = inner->as_table();
   }
   if (key.empty()) refuse("the key ends in a dot; write one like network.router=minimal");

@@ -177,12 +177,12 @@ class Examination {
     pairing_.each_left([&](const MessageKey& key, bool is_send, const Side& side) {
       if (is_send) {
         report(key.from, side.number,
-               fmt::format("{} bytes to rank {} with tag {}, which never receives them", side.bytes,
-                           key.to, key.tag));
+               fmt::format("{} bytes to rank {} with tag {}, which receives no such message",
+                           side.bytes, key.to, key.tag));
       } else {
         report(key.to, side.number,
-               fmt::format("{} bytes from rank {} with tag {}, which never sends them", side.bytes,
-                           key.from, key.tag));
+               fmt::format("{} bytes from rank {} with tag {}, which sends no such message",
+                           side.bytes, key.from, key.tag));
       }
     });
     for (const auto& [communicator, meetings] : meetings_) {

@@ -34,9 +34,10 @@ TEST(examine, names_the_first_message_without_its_counterpart) {
   const Summary s = examined({{sends(1, 100, 0, 3), waits(), sends(1, 50), waits()},
                               {receives(0, 50), waits(), receives(0, 50, 0, 4), waits()}});
   EXPECT_EQ(s.unmatched, 2U);
-  EXPECT_EQ(s.problem,
-            "a.otf2: rank 0, event 1: 100 bytes to rank 1 with tag 3, which never receives them "
-            "(2 unmatched in all): record the program anew");
+  EXPECT_EQ(
+      s.problem,
+      "a.otf2: rank 0, event 1: 100 bytes to rank 1 with tag 3, which receives no such message "
+      "(2 unmatched in all): record the program anew");
 }
 
 TEST(examine, finds_messages_whose_sizes_differ) {

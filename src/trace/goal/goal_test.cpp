@@ -79,9 +79,10 @@ TEST(goal, names_the_first_message_without_its_counterpart_and_counts_them) {
       parsed("num_ranks 2\nrank 0 {\nsend 10b to 1 tag 3\nsend 10b to 1 tag 3\n}\nrank 1 {\n"
              "recv 11b from 0 tag 3\nrecv 10b from 0 tag 3\n}\n"));
   EXPECT_EQ(summary.unmatched, 2U);
-  EXPECT_EQ(summary.problem,
-            "a.goal:4: rank 0 sends 10 bytes to rank 1 with tag 3, which never receives them (2 "
-            "unmatched in all): record or convert the program anew");
+  EXPECT_EQ(
+      summary.problem,
+      "a.goal:4: rank 0 sends 10 bytes to rank 1 with tag 3, which receives no such message (2 "
+      "unmatched in all): record or convert the program anew");
 }
 
 TEST(goal, refuses_what_it_cannot_replay_with_line_and_fix) {

@@ -13,12 +13,12 @@ std::string describe(const GoalTrace& trace, const MessageKey& key, bool is_send
                      std::uint32_t line, std::uint64_t unmatched) {
   const std::string what =
       is_send ? fmt::format(
-                    "rank {} sends {} bytes to rank {} with tag {}, which never receives "
-                    "them",
+                    "rank {} sends {} bytes to rank {} with tag {}, which receives no such "
+                    "message",
                     key.from, key.bytes, key.to, key.tag)
               : fmt::format(
-                    "rank {} receives {} bytes from rank {} with tag {}, which never sends "
-                    "them",
+                    "rank {} receives {} bytes from rank {} with tag {}, which sends no such "
+                    "message",
                     key.to, key.bytes, key.from, key.tag);
   return fmt::format("{}:{}: {} ({} unmatched in all): record or convert the program anew",
                      trace.file, line, what, unmatched);

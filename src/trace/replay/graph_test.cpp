@@ -78,7 +78,7 @@ TEST(graph, names_the_first_rank_that_waits_for_ever) {
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().message,
             "2 of 2 ranks do not end within 3600 simulated seconds, the first is rank 0: its "
-            "messages wait for each other");
+            "messages wait for each other; correct its dependencies, or record the program anew");
 }
 
 TEST(graph, refuses_networks_with_fewer_hosts_than_ranks) {

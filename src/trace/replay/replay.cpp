@@ -35,7 +35,7 @@ Result<void> run_to_end(sim::World& world, const sim::Ranks& ranks, Duration lim
   }
   return invalid(
       "{} of {} ranks do not end within {} simulated seconds, the first is rank {}: its messages "
-      "wait for each other",
+      "wait for each other; correct its dependencies, or record the program anew",
       waiting, ranks.size(), limit.to_seconds(), first);
 }
 
