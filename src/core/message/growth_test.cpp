@@ -182,6 +182,22 @@ TEST(growth, small_messages_are_kept_for_later_lives_in_little_more_than_their_b
   pass(messages);
 }
 
+// Messages that have arrived go to the archive, which is smaller, when later ones leave; one that
+// finds no room does not wait for that.
+TEST(growth, what_has_arrived_makes_room_before_a_message_is_refused) {
+  Couple both(true, ByteCount::kib(32), true);
+  std::uint64_t sent = 0;
+  for (Failure failure = Failure::none; failure == Failure::none; ++sent) {
+    std::uint64_t got = 0;
+    const Operation receives = both.receive(got);
+    const Operation sends = both.send(sent);
+    both.exchange();
+    if (both[1].is_done(receives)) (void)both[1].take(receives);
+    failure = both[0].take(sends).failure;
+  }
+  EXPECT_GE(sent, 1'500u);
+}
+
 /// Receivers need every stored message, so that a smaller limit does not refuse any. A flow takes
 /// memory in blocks, and a small message may exceed the limit by one.
 TEST(growth, what_an_outbox_kept_goes_on_in_a_smaller_one) {

@@ -34,7 +34,12 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   Kept kept{.bytes = bytes, .order = next_order_};
   Operation operation = Operations::done(bytes.size());
   const bool copies = !is_large(bytes) || options_.retain;
-  if (copies && bodies_.keep(bytes, kept.body) != nullptr) {
+  bool is_copied = copies && bodies_.keep(bytes, kept.body) != nullptr;
+  if (copies && !is_copied && heard_ > settled_) {
+    settle(0);  // the archive takes less room
+    is_copied = bodies_.keep(bytes, kept.body) != nullptr;
+  }
+  if (is_copied) {
     kept.bytes = kept.body.view();
   } else {
     operation = operations_.start(OperationState::Kind::send, peer_, key, serial);
