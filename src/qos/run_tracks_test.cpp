@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -138,6 +141,21 @@ TEST_F(tracks_at_once, stop_when_told_to_and_keep_windows_in_their_order) {
   EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
   EXPECT_EQ(on_default->kept().windows.size(), on_default->completed());
   EXPECT_EQ(on_default->completed(), 4U);
+}
+
+// A pipe that nobody writes to would be waited for.
+TEST_F(tracks_at_once, refuse_kept_windows_that_are_no_ordinary_file) {
+  std::string directory = testing::TempDir() + "/tracks-XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  options_.directory = directory;
+  const std::string file = directory + "/default-0.json";
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  Track on_default(options_, jobs_, *placement_, 0, Track::Kind::on_default);
+  const auto begun = on_default.begin(nullptr);
+  std::filesystem::remove_all(directory);
+  ASSERT_FALSE(begun.ok());
+  EXPECT_EQ(begun.error().message,
+            "--out: " + file + ": it is no ordinary file; move it away, or name another directory");
 }
 
 }  // namespace
