@@ -15,7 +15,8 @@ of that time at most. Code 1 when something does not hold.
 
 With --restart weft alone, without restarts, with `weft run --restart on-failure` and with
 `--restart all`: those take 30 % of the latency and 10 % of the bandwidth at most. With on-failure
-each message is kept: about as many gigabytes as bandwidth_1m moves.
+messages are kept as long as that takes a tenth of the time at most: small ones are in latency_8,
+large ones in the first batches of bandwidth_1m are.
 
 Measure on a machine that has nothing else to do.
 """

@@ -17,11 +17,8 @@
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "fabric/choice/fabric_choice.hpp"
-#include "launch/agent_protocol.hpp"
 #include "launch/host.hpp"
 #include "launch/launched_job.hpp"
-#include "launch/launcher_environment.hpp"
-#include "launch/lease.hpp"
 #include "launch/local_host.hpp"
 #include "launch/output_buffer.hpp"
 #include "launch/ports.hpp"
@@ -42,8 +39,6 @@ namespace {
 
 /// Processes that were told to go have so long for it.
 constexpr Duration grace = Duration::seconds(2);
-/// A host on which the launcher's own word arrives late is not yet a host that is gone.
-constexpr Duration shortest_host_patience = Duration::seconds(10);
 /// Whether a host can be used again.
 constexpr Duration look_again = Duration::milliseconds(50);
 /// The exit code of a job whose host is gone, as ssh's own.
@@ -126,25 +121,12 @@ class Launcher final : private HostListener {
   }
 
   void prepare_hosts() {
-    ProgramDescription program{.ranks = options_.processes,
-                               .command = options_.command,
-                               .directory = current_directory(),
-                               .environment = environment_to_pass()};
-    const Duration patience = std::max(peer_timeout_of(options_) * 3, shortest_host_patience);
-    // Without restarts, no process can live twice.
-    if (options_.restart) program.lease = lease_within(patience);
     std::size_t next = 0;
     // Hosts without ranks are there for those of hosts that are lost.
-    for (const HostSlots& slots : options_.hosts) {
-      program.guard = fmt::format("weft-agent-{}-{}", secret_.job_id, slots.host);
-      hosts_.push_back(std::make_unique<RemoteHost>(
-          RemoteOptions{.host = slots.host,
-                        .ssh = options_.ssh,
-                        .weft = options_.remote_weft.empty() ? own_path() : options_.remote_weft,
-                        .program = to_text(program),
-                        .patience = patience},
-          signals_));
-      for (std::uint32_t i = 0; i < slots.slots && next < ranks_.size(); ++i) {
+    for (RemoteOptions& remote : remote_options(options_, secret_)) {
+      const std::uint32_t slots = options_.hosts[hosts_.size()].slots;
+      hosts_.push_back(std::make_unique<RemoteHost>(std::move(remote), signals_));
+      for (std::uint32_t i = 0; i < slots && next < ranks_.size(); ++i) {
         ranks_[next++].host = hosts_.back().get();
       }
     }
@@ -160,6 +142,7 @@ class Launcher final : private HostListener {
     job.nodes = static_cast<std::uint32_t>(ranks_.size());
     job.nodes_here = ranks_of(ranks_[rank].host);
     job.incarnation = ranks_[rank].incarnation;
+    job.restarts_all = lives_->restarts_all();
     if (worlds_) worlds_->describe(job, rank);
     return job;
   }
@@ -273,9 +256,26 @@ class Launcher final : private HostListener {
       case launch_message::repeats:
         repeats_ = true;
         break;
+      case launch_message::cannot_keep:
+        return keep_nothing(rank, message.text);
       default:  // one that failed has said so itself; its end follows
         break;
     }
+  }
+
+  /// A rank cannot go on keeping what it sends for later lives of others.
+  void keep_nothing(std::uint32_t rank, const std::string& why) {
+    if (lives_->restarts_all() || ending_) return;
+    lives_->restart_all_from_now();
+    constexpr const char* then =
+        "from now on no messages are kept, and all ranks start anew when one is killed";
+    say_(fmt::format("rank {} {}: {}", rank, why, then));
+    std::string may_ask;
+    for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+      const bool had_a_life = ranks_[i].incarnation > Incarnation(1) || lives_->is_to_start(i);
+      if (had_a_life) may_ask += fmt::format("{} ", i);
+    }
+    tell_all(launch_message::keep_nothing, may_ask);
   }
 
   // ---- processes that are started while the job runs
@@ -483,10 +483,10 @@ class Launcher final : private HostListener {
         left > Duration{} ? fmt::format(", when no life of it can be left on {}, in {:.1f} s",
                                         before, left.to_seconds())
                           : "";
-    const std::string what = options_.restart_all ? "all ranks anew" : "it anew" + where(rank);
+    const std::string what = lives_->restarts_all() ? "all ranks anew" : "it anew" + where(rank);
     say_(fmt::format("{}; starting {}{}", why, what, when));
     told_over_ = false;  // if the job was over, it is not any more
-    for (std::uint32_t i = 0; options_.restart_all && i < ranks_.size(); ++i) {
+    for (std::uint32_t i = 0; lives_->restarts_all() && i < ranks_.size(); ++i) {
       if (lives_->runs(i)) ranks_[i].host->kill(i);
       if (lives_->is_to_start(i) && waiting_.count(i) == 0) await_start(i, why);
     }

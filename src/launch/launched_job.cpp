@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/launched_job.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/make_error.hpp"
 #include "base/units.hpp"
+#include "launch/agent_protocol.hpp"
+#include "launch/launcher_environment.hpp"
+#include "launch/lease.hpp"
 #include "process/job_options.hpp"
 
 namespace weft {
@@ -13,6 +18,8 @@ namespace {
 
 constexpr Duration usual_timeout = Duration::seconds(10);
 constexpr Duration for_each_process = Duration::milliseconds(100);
+/// A host on which the launcher's own word arrives late is not yet a host that is gone.
+constexpr Duration shortest_host_patience = Duration::seconds(10);
 
 }  // namespace
 
@@ -59,6 +66,26 @@ JobDescription describe_job(const LaunchOptions& options, const JobSecret& secre
           .connections = options.connections,
           .file = options.file,
           .most_restarts = options.most_restarts};
+}
+
+std::vector<RemoteOptions> remote_options(const LaunchOptions& options, const JobSecret& secret) {
+  ProgramDescription program{.ranks = options.processes,
+                             .command = options.command,
+                             .directory = current_directory(),
+                             .environment = environment_to_pass()};
+  const Duration patience = std::max(peer_timeout_of(options) * 3, shortest_host_patience);
+  // Without restarts, no process can live twice.
+  if (options.restart) program.lease = lease_within(patience);
+  std::vector<RemoteOptions> all;
+  for (const HostSlots& slots : options.hosts) {
+    program.guard = fmt::format("weft-agent-{}-{}", secret.job_id, slots.host);
+    all.push_back({.host = slots.host,
+                   .ssh = options.ssh,
+                   .weft = options.remote_weft.empty() ? own_path() : options.remote_weft,
+                   .program = to_text(program),
+                   .patience = patience});
+  }
+  return all;
 }
 
 }  // namespace weft

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launch.hpp"
+#include "launch/remote_host.hpp"
 #include "process/job_link.hpp"
 #include "weft/result.hpp"
 
@@ -28,5 +30,8 @@ Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& opt
 /// The part of the job's description that all its processes share. The caller adds each process's
 /// number and place.
 JobDescription describe_job(const LaunchOptions& options, const JobSecret& secret);
+
+/// How each host of the options starts its processes, in their order.
+std::vector<RemoteOptions> remote_options(const LaunchOptions& options, const JobSecret& secret);
 
 }  // namespace weft

@@ -42,6 +42,9 @@ class RankLives {
   void on_stored(std::uint32_t rank, std::uint64_t place);
   /// Ranks wait for each other for ever: one that is killed, or was, ends the job.
   void on_needs_all() { needs_all_ = true; }
+  /// From now on all ranks are started anew whenever one is.
+  void restart_all_from_now() { options_.restart_all = true; }
+  bool restarts_all() const { return options_.restart_all; }
   /// Node 0, which decides instead, has decided.
   void on_over() { over_ = true; }
 

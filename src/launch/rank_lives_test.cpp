@@ -205,6 +205,19 @@ TEST(rank_lives, all_ranks_start_anew_together_when_all_others_have_ended) {
   EXPECT_EQ(lives.on_end(1, killed), Next::end_job) << "no restart is left";
 }
 
+TEST(rank_lives, all_ranks_start_anew_from_the_moment_on_at_which_that_is_said) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 10});
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew);
+  EXPECT_FALSE(lives.is_to_start(1));
+  lives.restart_all_from_now();
+  EXPECT_TRUE(lives.restarts_all());
+  EXPECT_FALSE(lives.awaits_ends()) << "rank 0 was killed before, and comes back alone";
+  lives.begin(0);
+  EXPECT_EQ(lives.on_end(1, killed), Next::start_anew);
+  EXPECT_TRUE(lives.awaits_ends());
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_too);
+}
+
 TEST(rank_lives, all_ranks_start_anew_with_one_that_was_killed_after_the_job) {
   RankLives lives = running(2, {.restart = true, .restart_all = true, .most_restarts = 1});
   lives.on_needs_all();

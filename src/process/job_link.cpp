@@ -137,6 +137,7 @@ Result<void> JobLink::take_news(Fabric& fabric) {
     if (message->kind == launch_message::levels) {
       if (auto taken = take_levels(message->text); !taken) return taken;
     }
+    if (message->kind == launch_message::keep_nothing) keep_nothing(message->text);
     if (message->kind != launch_message::peers) continue;
     if (auto added = add_peers(fabric, message->text); !added) return added;
   }
@@ -149,6 +150,13 @@ Result<void> JobLink::take_levels(const std::string& text) {
   if (!levels) return std::move(levels).error();
   if (on_levels_) on_levels_(*levels);
   return {};
+}
+
+void JobLink::keep_nothing(const std::string& text) {
+  std::istringstream words(text);
+  std::set<NodeId> may_ask;
+  for (std::uint32_t rank = 0; words >> rank;) may_ask.insert(NodeId(rank));
+  if (on_keep_nothing_) on_keep_nothing_(may_ask);
 }
 
 void JobLink::miss(Instant now, NodeId peer) {

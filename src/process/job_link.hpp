@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,11 @@ inline constexpr char stored = 'c';     ///< process → launcher: how many send
 inline constexpr char needs_all = 'm';  ///< process → launcher: it waits for ever for each other
                                         ///< process of the job that dies
 inline constexpr char progress = 'w';   ///< process → launcher: JobProgress
+inline constexpr char cannot_keep = 'u';  ///< process → launcher: why it cannot go on keeping what
+                                          ///< it sends for later lives of others
+inline constexpr char keep_nothing = 'U';  ///< launcher → process: all ranks are started anew when
+                                           ///< one dies, from now on; "RANK " for each of which a
+                                           ///< later life has begun, or will
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)
 inline constexpr char question = 'k';  ///< process → launcher: LauncherQuestion, one at a time
@@ -131,6 +137,12 @@ class JobLink final : public NewsSource {
     processes_ = processes;
     on_levels_ = std::move(on_levels);
   }
+  /// Called once, when nothing need be kept any more, with the processes of which later lives may
+  /// still ask for what was kept.
+  using OnKeepNothing = std::function<void(const std::set<NodeId>&)>;
+  void on_keep_nothing(OnKeepNothing on_keep_nothing) {
+    on_keep_nothing_ = std::move(on_keep_nothing);
+  }
   /// Never blocks. Errors: the launcher ends the job, or is gone.
   Result<void> take_news(Fabric& fabric) override;
   Duration period() const override { return Duration::milliseconds(2); }
@@ -145,10 +157,12 @@ class JobLink final : public NewsSource {
   Result<void> add_peers(Fabric& fabric, const std::string& text);
 
   Result<void> take_levels(const std::string& text);
+  void keep_nothing(const std::string& text);
 
   Channel channel_;
   std::uint32_t processes_ = 0;
   OnLevels on_levels_;
+  OnKeepNothing on_keep_nothing_;
   bool over_ = false;
   std::optional<std::string> answer_;
   Instant miss_again_{};  // not before

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/job_options.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 #include <limits>
 
 #include "base/make_error.hpp"
@@ -11,6 +14,18 @@ namespace weft {
 namespace {
 
 constexpr Duration usual_peer_timeout = Duration::seconds(10);
+
+/// Where nothing else is said: of this machine, for what its processes keep.
+constexpr std::uint64_t share_of_memory = 4;
+constexpr double share_of_time = 0.1;
+
+std::uint64_t memory_of_this_machine() {
+  const std::uint64_t bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  std::uint64_t limit = 0;  // the file may also have the word "max"
+  std::ifstream file("/sys/fs/cgroup/memory.max");
+  return file >> limit ? std::min(bytes, limit) : bytes;
+}
 
 bool is_bounded(const JobDescription& job) {
   return job.outbox != ByteCount{};
@@ -49,6 +64,15 @@ message::MessageOptions message_options(const JobDescription& job) {
       .give_up_after = job.timeout};
   if (job.eager != 0) options.eager_limit = job.eager;
   return options;
+}
+
+std::optional<KeepingWatch::Limits> keeping_limits(const JobDescription& job) {
+  const bool may_stop = job.retain && !job.restarts_all && job.file.empty();
+  if (!may_stop || job.outbox_fails || !job.spill.empty()) return std::nullopt;
+  if (is_bounded(job)) return KeepingWatch::Limits{.memory = job.outbox, .share_of_time = {}};
+  return KeepingWatch::Limits{.memory = ByteCount(memory_of_this_machine() / share_of_memory /
+                                                  std::max(1u, job.nodes_here)),
+                              .share_of_time = share_of_time};
 }
 
 Result<std::unique_ptr<SpillMemory>> open_spill(const JobDescription& job) {

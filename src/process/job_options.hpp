@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "core/message/machine.hpp"
 #include "process/job_link.hpp"
+#include "process/keeping_watch.hpp"
 #include "process/spill_memory.hpp"
 #include "weft/result.hpp"
 #include "weft/time.hpp"
@@ -26,6 +28,9 @@ Result<void> check_heartbeat(std::string_view asked_by, Duration heartbeat, Dura
                              std::string_view fabric);
 
 message::MessageOptions message_options(const JobDescription& job);
+/// What keeping messages may take a process whose lives repeat themselves, before all ranks are
+/// started anew in place of one. None: it keeps none, or all of them whatever it takes.
+std::optional<KeepingWatch::Limits> keeping_limits(const JobDescription& job);
 /// Room for the messages that the process keeps for others. Errors: a directory that one cannot
 /// write to.
 Result<std::unique_ptr<SpillMemory>> open_spill(const JobDescription& job);

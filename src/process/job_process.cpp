@@ -397,6 +397,7 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
   }
   link_->tell(launch_message::repeats, "");
   outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.bytes());
+  watch_keeping();
   switch (outcome_log_->trouble()) {
     case determinant::Trouble::none:
       return outcome_log_.get();
@@ -412,6 +413,19 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
           "rank {} cannot be started anew: its log of outcomes is damaged; start the job again",
           job_.self.value());
   }
+}
+
+/// All ranks can be started anew in place of one, since their lives repeat themselves.
+void JobProcess::watch_keeping() {
+  const auto limits = keeping_limits(job_);
+  if (!limits) return;
+  keeping_ = std::make_unique<KeepingWatch>(*limits, begun_, [this](const std::string& why) {
+    link_->post(launch_message::cannot_keep, why);
+  });
+  messenger_->watch_keeping(*keeping_);
+  link_->on_keep_nothing([this](const std::set<NodeId>& may_ask) {
+    messenger_->stop_keeping([&](NodeId peer) { return may_ask.contains(peer); });
+  });
 }
 
 // The lives of a job's file are counted by its processes, whoever starts them.

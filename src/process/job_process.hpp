@@ -9,6 +9,7 @@
 #include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/joined_process.hpp"
+#include "process/keeping_watch.hpp"
 #include "process/launcher_question.hpp"
 #include "process/messenger.hpp"
 #include "process/outcome_memory.hpp"
@@ -85,6 +86,7 @@ class JobProcess final : public JoinedProcess {
   Result<void> open_fabric_for_job();
   Result<void> meet();
   void tell_progress(Instant now);
+  void watch_keeping();
 
   JobDescription job_;
   std::unique_ptr<JobLink> link_;
@@ -97,6 +99,7 @@ class JobProcess final : public JoinedProcess {
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> real_waiter_;  // null: the simulation lets time pass
   Waiter* waiter_ = nullptr;
+  std::unique_ptr<KeepingWatch> keeping_;  // null: messages are not kept, or however many they are
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<ProcessGroup> world_;
   std::uint64_t iterations_ = 0;

@@ -54,7 +54,10 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
                                 std::span<const std::byte> bytes) {
   if (send_now(to, flow, {}, bytes)) return message::Operations::done(bytes.size());
   if (failure_) return refuse(*failure_);
-  const Operation operation = machine_.send(to, flow, bytes);
+  const bool is_large = bytes.size() > machine_.eager_limit();
+  const Operation operation = keeps_ && is_large && keeping_ != nullptr
+                                  ? keep_and_send(to, flow, bytes)
+                                  : machine_.send(to, flow, bytes);
   if (machine_.waits_for_room() && !has_said_full_) look_for_whole_outbox(to, bytes.size());
   if (keeps_) end_with_full_outbox(operation);
   post_what_can_go();
@@ -62,8 +65,23 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
   // ones, and they would wait until this process looks.
   // Not after a short one, which may be the word that a receive has matched: what arrives in a turn
   // would come before the message that it matched.
-  if (keeps_ && bytes.size() > machine_.eager_limit()) has_moved_ |= turn(waiter_.now(), 1);
+  if (keeps_ && is_large) has_moved_ |= turn(waiter_.now(), 1);
   return operation;
+}
+
+/// A large message is copied, and its time is known.
+Operation Messenger::keep_and_send(NodeId to, const message::FlowKey& flow,
+                                   std::span<const std::byte> bytes) {
+  const Instant begun = waiter_.now();
+  const Operation operation = machine_.send(to, flow, bytes);
+  keeping_->took(waiter_.now() - begun, ByteCount(bytes.size()));
+  return operation;
+}
+
+void Messenger::stop_keeping(const std::function<bool(NodeId)>& may_ask) {
+  machine_.stop_keeping(may_ask);
+  keeps_ = false;
+  keeping_ = nullptr;
 }
 
 bool Messenger::post_at_once(NodeId to, const message::FlowKey& flow,
@@ -290,7 +308,7 @@ void Messenger::end_with_full_outbox(Operation operation) {
 /// receiver must save a checkpoint, and may well wait for the sender to do so, too.
 void Messenger::look_for_whole_outbox(NodeId to, std::size_t size) {
   const ByteCount limit = machine_.full_outbox().limit;
-  if (ByteCount(size) <= limit) return;
+  if (keeping_ != nullptr || ByteCount(size) <= limit) return;
   has_said_full_ = true;
   spdlog::error(
       "rank {} sends {} to rank {}, more than its whole outbox of {} (--outbox): it waits until "
@@ -302,6 +320,7 @@ void Messenger::look_for_whole_outbox(NodeId to, std::size_t size) {
 Result<bool> Messenger::work(Instant now, int looks, std::span<const Operation> operations) {
   if (auto news = waiter_.news(now); !news && !failure_) failure_ = news.error();
   if (failure_) return *failure_;
+  if (keeping_ != nullptr) keeping_->look(now, machine_.outbox_bytes(), machine_.waits_for_room());
   if (std::exchange(has_moved_, false)) waiter_.busy(now);
   if (turn(now, looks)) {
     waiter_.busy(now);

@@ -13,6 +13,7 @@
 
 #include "core/message/machine.hpp"
 #include "core/transmit/transmit_queue.hpp"
+#include "process/keeping_watch.hpp"
 #include "weft/fabric.hpp"
 #include "weft/message.hpp"
 #include "weft/result.hpp"
@@ -112,6 +113,10 @@ class Messenger final : private MessageHistory {
   Error failure_of(message::Failure failure, NodeId peer) const;
   /// True when all programs of the job are over.
   bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
+  /// Tells it what keeping messages takes, from now on. It outlives this.
+  void watch_keeping(KeepingWatch& watch) { keeping_ = &watch; }
+  /// See MessageMachine::stop_keeping.
+  void stop_keeping(const std::function<bool(NodeId)>& may_ask);
   message::MessageMachine& machine() { return machine_; }
   MessageHistory* history() { return is_stored_ ? this : nullptr; }
   Waiter& waiter() { return waiter_; }
@@ -167,6 +172,8 @@ class Messenger final : private MessageHistory {
   void look_for_room(Instant now);
   Instant next_deadline();
   Error failure(const message::OperationState& state) const;
+  Operation keep_and_send(NodeId to, const message::FlowKey& flow,
+                          std::span<const std::byte> bytes);
   void close_region(Operation operation);
   Operation refuse(Error why);
   /// Returns the reason why an operation was refused, once.
@@ -179,6 +186,7 @@ class Messenger final : private MessageHistory {
   Duration give_up_after_;
   Incarnation incarnation_;
   bool keeps_;  // sent messages, for later lives of their receivers
+  KeepingWatch* keeping_ = nullptr;
   bool is_stored_;
   message::MessageMachine machine_;
   TransmitQueue out_;

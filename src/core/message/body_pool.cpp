@@ -57,6 +57,12 @@ bool BodyPool::take_beyond_limit(std::size_t bytes, Body& body) {
   return true;
 }
 
+bool BodyPool::keep_beyond_limit(std::span<const std::byte> bytes, Body& body) {
+  if (!take_beyond_limit(bytes.size(), body)) return false;
+  copy_bytes(body.bytes_.data(), bytes.data(), bytes.size());
+  return true;
+}
+
 std::byte* BodyPool::take(std::size_t bytes) {
   const std::size_t c = class_of(bytes);
   if (c >= classes) return memory_->allocate(bytes);

@@ -74,6 +74,8 @@ class BodyPool {
   /// Memory for `body`, ignoring the limit: for bodies that save more than they take. False: there
   /// is none.
   bool take_beyond_limit(std::size_t bytes, Body& body);
+  /// A copy of the bytes in such memory.
+  bool keep_beyond_limit(std::span<const std::byte> bytes, Body& body);
   ByteCount in_use() const { return ByteCount(in_use_); }
   ByteCount limit() const { return ByteCount(limit_); }
 

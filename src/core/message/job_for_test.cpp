@@ -149,7 +149,7 @@ void Job::restart(std::uint32_t i) {
                    .retain = options_.retain,
                    .give_up_after = options_.give_up_after};
   o.fabric.write_window = options_.write_window;
-  p.machine = std::make_unique<MessageMachine>(o, now_);
+  p.machine = std::make_unique<MessageMachine>(o, now_, options_.outbox);
   p.out = std::make_unique<TransmitQueue>(16, 4096);
   for (std::uint32_t from = 0; options_.listens && from < options_.processes; ++from) {
     p.inlets.push_back(std::make_unique<Process::Inlet>());
@@ -169,6 +169,10 @@ void Job::kill(std::uint32_t i) {
   p.fabric.reset();
   p.machine.reset();
   p.active.clear();
+}
+
+void Job::stop_keeping(std::uint32_t i, const std::set<std::uint32_t>& may_ask) {
+  processes_[i]->machine->stop_keeping([&](NodeId peer) { return may_ask.contains(peer.value()); });
 }
 
 void Job::break_connection(std::uint32_t a, std::uint32_t b) {

@@ -7,6 +7,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct JobOptions {
   bool retain = false;
   std::size_t eager_limit = 256;
   ByteCount inbox = ByteCount::kib(64);
+  message::OutboxRoom outbox;
   std::size_t outstanding = 8;  ///< operations of a process at once
   Duration give_up_after = Duration::max();
   std::size_t max_write = 700;  ///< so that some messages take several
@@ -59,6 +61,10 @@ class Job {
   void kill(std::uint32_t process);
   /// Its next life begins its program anew.
   void restart(std::uint32_t process);
+  /// Lives that begin from now on keep no messages.
+  void keep_nothing_from_now() { options_.retain = false; }
+  /// It keeps none any more. `may_ask`: later lives of these processes have begun, or will.
+  void stop_keeping(std::uint32_t process, const std::set<std::uint32_t>& may_ask);
   void break_connection(std::uint32_t a, std::uint32_t b);
   /// A paused process does nothing.
   void pause(std::uint32_t process, bool paused);

@@ -279,6 +279,14 @@ void MessageMachine::set_levels(std::span<const std::optional<std::uint8_t>> of_
   }
 }
 
+void MessageMachine::stop_keeping(const std::function<bool(NodeId)>& may_ask) {
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].pair != nullptr) peers_[i].pair->out.stop_keeping(may_ask(NodeId(i)));
+  }
+  options_.retain = false;
+  if (waits_for_room()) use_room();
+}
+
 void MessageMachine::ask_to_begin() {
   departure_.ask();
   touch(NodeId(0));

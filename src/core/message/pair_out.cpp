@@ -107,6 +107,7 @@ Serial PairOut::skip(const FlowKey& key) {
 
 void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   // A later connection may be asked for messages that were on an earlier one.
+  is_lossless_ = lossless;
   keeps_ = options_.retain || !lossless || connection_ > 0;
   has_lost_ = has_lost_ || (has_unkept_ && !pull);
   ++connection_;
@@ -289,13 +290,15 @@ void PairOut::drop_front(Flow& flow) {
   }
 }
 
-bool PairOut::copy_waiting() {
+bool PairOut::copy_waiting(bool ignores_limit) {
   for (; !uncopied_.empty(); uncopied_.pop_front()) {
     const auto [flow, serial] = uncopied_.front();
     Kept* const kept = flow->find(serial);
     if (kept == nullptr || kept->operation == Operation{} || kept->body.owns()) continue;
     if (is_needed(*flow, serial)) {
-      if (bodies_.keep(kept->bytes, kept->body) == nullptr) return false;
+      const bool has_room = ignores_limit ? bodies_.keep_beyond_limit(kept->bytes, kept->body)
+                                          : bodies_.keep(kept->bytes, kept->body) != nullptr;
+      if (!has_room) return false;
       kept->bytes = kept->body.view();
     }
     release(*flow, serial, *kept);

@@ -107,6 +107,10 @@ class PairOut {
   bool pump(TransmitQueue& out);
   /// Returns whether there is anything to send, if there is credit for it.
   bool has_work() const { return !answers_.empty() || !writing_.empty() || !pushes_.empty(); }
+  /// No later life of any peer will ask for what is sent from now on: those that arrive are
+  /// dropped. `may_ask`: a later life of this one may still ask for what was sent before. To be
+  /// called before MessageOptions::retain is taken back.
+  void stop_keeping(bool may_ask);
   /// Adds the kept messages and the places of flows. They refer to memory of this object.
   void store(StoredPair& into);
   /// Goes on as if this process had sent all that. Errors: it has sent something already; there is
@@ -129,9 +133,9 @@ class PairOut {
   bool waits_for_room() const { return !uncopied_.empty(); }
   /// Returns the bytes of the outbox that are kept for the peer. It looks at all flows.
   ByteCount kept() const;
-  /// Copies messages that wait for room, since there may be some. False: there was not enough for
-  /// all.
-  bool copy_waiting();
+  /// Copies messages that wait for room, since there may be some, or ignoring the limit. False:
+  /// there was not enough for all.
+  bool copy_waiting(bool ignores_limit = false);
   std::size_t active_flows() const { return flows_.active(); }
 
  private:
@@ -176,6 +180,7 @@ class PairOut {
     std::uint64_t digest = 0;           // of all messages
     std::uint64_t archived_digest = 0;  // of those before `first`
     Serial forgotten = 0;               // by the peer: messages before this
+    Serial needed_until = 0;  // those before this are kept, though others are not any more
     Archive archive;
     bool in_use = false;  // FlowTable
   };
@@ -281,7 +286,7 @@ class PairOut {
   bool keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
                    std::uint64_t after);
   bool is_needed(const Flow& flow, Serial serial) const {
-    return options_.retain && serial >= flow.forgotten;
+    return serial >= flow.forgotten && (options_.retain || serial < flow.needed_until);
   }
   void push_again(bool all);
 
@@ -308,7 +313,8 @@ class PairOut {
   std::size_t pending_ = 0;       // operations
   std::uint32_t connection_ = 0;  // counts them; 0 before the first
   bool up_ = false;
-  bool keeps_ = true;         // copies of messages that left; constant while it is up
+  bool is_lossless_ = false;  // the connection
+  bool keeps_ = true;         // copies of messages that left
   std::uint64_t let_go_ = 0;  // up to this frame of the connection, messages may have no copy
   bool has_unkept_ = false;   // messages without a copy were on a connection when it ended
   bool has_lost_ = false;

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The messages that were sent, as a process stores them and its later life goes on with them.
+// The messages that were sent, as a process stores them and its later life goes on with them, and
+// the end of their being kept.
 #include <algorithm>
 
 #include "core/message/pair_out.hpp"
 
 namespace weft::message {
+
+void PairOut::stop_keeping(bool may_ask) {
+  settle(0);
+  flows_.for_each_active([&](Flow& flow) {
+    if (may_ask) {
+      flow.needed_until = flow.next();
+      return;
+    }
+    flow.forgotten = flow.next();
+    flow.archive.forget(flow.forgotten);
+    for (std::size_t i = 0; i < flow.kept.size(); ++i) release(flow, flow.first + i, flow.kept[i]);
+    drop_front(flow);
+  });
+  // Nothing makes room any more.
+  if (may_ask) (void)copy_waiting(true);
+  // As from the beginning of a connection that needs no copies.
+  if (!may_ask && is_lossless_ && connection_ <= 1) keeps_ = false;
+}
 
 void PairOut::store(StoredPair& into) {
   settle(0);
@@ -50,10 +69,7 @@ Result<void> PairOut::resume(const StoredPair& from) {
 bool PairOut::keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
                           std::uint64_t after) {
   Body body;
-  if (bytes.size() > Archive::most_shared) {
-    if (!bodies_.take_beyond_limit(bytes.size(), body)) return false;
-    std::copy(bytes.begin(), bytes.end(), body.memory().begin());
-  }
+  if (bytes.size() > Archive::most_shared && !bodies_.keep_beyond_limit(bytes, body)) return false;
   return flow.archive.add(bodies_, flow.first, bytes, body, before, after);
 }
 

@@ -163,6 +163,30 @@ for how in on-failure all; do
   done
 done
 
+# A rank that cannot keep what it sends says so once, and the job goes on: with little memory, and with messages that take
+# more of its time to keep than they may. With --spill it keeps them all, and with --outbox-fails the job ends.
+for limit in "--outbox 1MiB" "--outbox 1MiB --spill $dir" ""; do
+  rounds=$([[ -z $limit ]] && echo 3000 || echo 200)
+  bulk=$("$weft" run -n 2 -- "$programs"/mpi_bulk $rounds) || fail "bulk ends with $?"
+  # shellcheck disable=SC2086
+  got=$("$weft" run -n 2 --restart on-failure $limit -- "$programs"/mpi_bulk $rounds 2>"$dir/err") ||
+    fail "bulk with '$limit' ends with $?: $(cat "$dir/err")"
+  [[ $got == "$bulk" ]] || fail "bulk with '$limit' prints '$got', not '$bulk'"
+  case $limit in
+    "--outbox 1MiB") why='keeps .* of messages for restarts of other ranks, and the limit is 1 MiB (a larger --outbox, .*' ;;
+    "") why='has taken .* s to keep .* of messages for restarts of other ranks (--outbox SIZE keeps .*' ;;
+    *) why= ;;
+  esac
+  said=$(grep -c "rank [01] $why: from now on no messages are kept, and all ranks start anew when one is killed" \
+    "$dir/err" || true)
+  [[ $said == $([[ -z $why ]] && echo 0 || echo 1) ]] || fail "bulk with '$limit' says '$(cat "$dir/err")'"
+  [[ -n $why || ! -s $dir/err ]] || fail "bulk with '$limit' says '$(cat "$dir/err")'"
+done
+code=0
+"$weft" run -n 3 --restart on-failure --most-restarts 0 --outbox 1MiB --outbox-fails -- "$programs"/mpi_bulk 400 \
+  >"$dir/out" 2>"$dir/err" || code=$?
+((code != 0)) && grep -q "the outbox is full" "$dir/err" || fail "a full outbox ends with $code: $(cat "$dir/err")"
+
 # One line for a log of outcomes that has no room, also where each life would meet the same.
 code=0
 # shellcheck disable=SC2016

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// KeepingWatch: what it takes a process to keep its messages for later lives of others, and when
+// that is too much.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weft/ids.hpp"
+#include "weft/time.hpp"
+
+namespace weft {
+
+/// No I/O, one thread.
+class KeepingWatch {
+ public:
+  struct Limits {
+    ByteCount memory;  ///< for what is kept
+    /// Most of the process's time, 0 to 1, that copies of kept messages take, after the first
+    /// `free_of_charge` of them. None: however much it is.
+    std::optional<double> share_of_time;
+  };
+  static constexpr Duration free_of_charge = Duration::milliseconds(50);
+
+  /// `too_much` is called once, in `look`, with the reason: "keeps 1.2 GiB …".
+  KeepingWatch(const Limits& limits, Instant begun,
+               std::function<void(const std::string& why)> too_much)
+      : limits_(limits), begun_(begun), too_much_(std::move(too_much)) {}
+
+  /// A message of that size was copied.
+  void took(Duration time, ByteCount size) {
+    time_ = time_ + time;
+    timed_ = timed_ + size;
+  }
+  /// `kept` is all that is kept; `is_full`: messages wait for room among it.
+  void look(Instant now, ByteCount kept, bool is_full) {
+    if (has_told_ || (!is_full && kept.value() < look_again_)) return;
+    look_again_ = kept.value() + between_looks;
+    if (is_full || is_too_much(now, kept)) tell(now, kept, is_full);
+  }
+
+ private:
+  static constexpr std::uint64_t between_looks = 64 << 10;
+
+  /// Short messages are copied while they are sent; they take as long for a byte as long ones.
+  Duration cost(ByteCount kept) const;
+  bool is_too_much(Instant now, ByteCount kept) const;
+  void tell(Instant now, ByteCount kept, bool is_full);
+
+  Limits limits_;
+  Instant begun_;
+  std::function<void(const std::string&)> too_much_;
+  Duration time_{};  // of copies that were timed
+  ByteCount timed_;
+  std::uint64_t look_again_ = 0;  // when so many bytes are kept
+  bool has_told_ = false;
+};
+
+}  // namespace weft

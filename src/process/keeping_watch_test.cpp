@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process/keeping_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr Instant begun{};
+constexpr ByteCount plenty = ByteCount::mib(1 << 20);
+
+Instant at(double seconds) {
+  return begun + Duration(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+class Watched {
+ public:
+  explicit Watched(const KeepingWatch::Limits& limits)
+      : watch_(limits, begun, [this](const std::string& why) { told_.push_back(why); }) {}
+  KeepingWatch* operator->() { return &watch_; }
+  const std::vector<std::string>& told() const { return told_; }
+
+ private:
+  std::vector<std::string> told_;
+  KeepingWatch watch_;
+};
+
+TEST(keeping_watch, copies_may_take_the_share_of_the_time_beyond_the_first_of_it) {
+  Watched watch({.memory = plenty, .share_of_time = 0.1});
+  // 150 ms, of which 50 are free: a tenth of 1 s.
+  watch->took(Duration::milliseconds(150), ByteCount::mib(100));
+  watch->look(at(1.0), ByteCount::mib(100), false);
+  EXPECT_TRUE(watch.told().empty());
+  watch->took(Duration::milliseconds(1), ByteCount::mib(1));
+  watch->look(at(1.0), ByteCount::mib(101), false);
+  ASSERT_EQ(watch.told().size(), 1u);
+  EXPECT_NE(watch.told()[0].find("has taken 0.15 of its 1 s to keep 101 MiB"), std::string::npos)
+      << watch.told()[0];
+}
+
+TEST(keeping_watch, messages_that_are_not_timed_count_like_those_that_are) {
+  Watched watch({.memory = plenty, .share_of_time = 0.1});
+  watch->took(Duration::milliseconds(10), ByteCount::mib(10));
+  // 10 + 140 of 1 ms for a MiB.
+  watch->look(at(1.0), ByteCount::mib(150), false);
+  EXPECT_TRUE(watch.told().empty());
+  watch->look(at(1.0), ByteCount::mib(151), false);
+  EXPECT_EQ(watch.told().size(), 1u);
+}
+
+TEST(keeping_watch, short_messages_alone_count_as_copied_at_10_GB_a_second) {
+  Watched watch({.memory = plenty, .share_of_time = 0.1});
+  watch->look(at(1.0), ByteCount(1'499'000'000), false);
+  EXPECT_TRUE(watch.told().empty());
+  watch->look(at(1.0), ByteCount(1'501'000'000), false);
+  EXPECT_EQ(watch.told().size(), 1u);
+}
+
+TEST(keeping_watch, memory_is_a_limit_whatever_the_time) {
+  Watched watch({.memory = ByteCount::mib(1), .share_of_time = {}});
+  watch->took(Duration::seconds(1), ByteCount::mib(1));
+  watch->look(at(0.1), ByteCount::mib(1), false);
+  EXPECT_TRUE(watch.told().empty());
+  watch->look(at(0.1), ByteCount::mib(2), false);
+  ASSERT_EQ(watch.told().size(), 1u);
+  EXPECT_NE(watch.told()[0].find("keeps 2 MiB"), std::string::npos) << watch.told()[0];
+  EXPECT_NE(watch.told()[0].find("the limit is 1 MiB"), std::string::npos) << watch.told()[0];
+}
+
+TEST(keeping_watch, a_message_without_room_is_too_much_at_once_and_is_told_once) {
+  Watched watch({.memory = ByteCount::mib(1), .share_of_time = {}});
+  watch->look(at(0.1), ByteCount(100), true);
+  watch->look(at(0.2), ByteCount(100), true);
+  EXPECT_EQ(watch.told().size(), 1u);
+}
+
+}  // namespace
+}  // namespace weft
