@@ -51,6 +51,7 @@ spmd:         base
 process:      base wire net core fabric runtime
 process/simulated: base core fabric faults jobs process runtime sim
 mpi:          base core process runtime
+mpi/clocks:
 program:      base process trace/events trace/record
 launch:       base wire fabric runtime process
 jobs:         base core sim trace/replay

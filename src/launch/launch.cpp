@@ -14,10 +14,10 @@
 #include <set>
 #include <utility>
 
-#include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/host.hpp"
+#include "launch/host_choice.hpp"
 #include "launch/launched_job.hpp"
 #include "launch/local_host.hpp"
 #include "launch/output_buffer.hpp"
@@ -27,7 +27,6 @@
 #include "launch/rank_output.hpp"
 #include "launch/remote_host.hpp"
 #include "launch/worlds.hpp"
-#include "process/job_file_watch.hpp"
 #include "process/job_link.hpp"
 #include "process/spill_memory.hpp"
 #include "runtime/clock.hpp"
@@ -101,22 +100,16 @@ class Launcher final : private HostListener {
   }
 
   Result<void> prepare_file() {
-    auto file = JobFileWatch::open(options_.file, std::nullopt);
-    if (!file) return std::move(file).error();
-    auto secret = secret_of((*file)->file());
-    if (!secret) return std::move(secret).error();
-    secret_ = std::move(secret).value();
-    const auto& here = (*file)->candidates();
-    if (options_.processes > here.size()) {
-      return invalid(
-          "-n: {} processes, but {} has {} addresses of this machine; add some or start fewer",
-          options_.processes, options_.file, here.size());
+    auto places = places_of_file(options_);
+    if (!places) return std::move(places).error();
+    secret_ = std::move(places->secret);
+    ranks_.resize(places->ranks);
+    directory_ = Directory(places->ranks);
+    hosts_.push_back(
+        std::make_unique<LocalHost>(places->ranks, options_.command, signals_, options_.restart));
+    for (std::uint32_t i = 0; i < options_.processes; ++i) {
+      ranks_[places->here[i]].host = hosts_[0].get();
     }
-    ranks_.resize((*file)->file().ranks.size());
-    directory_ = Directory(static_cast<std::uint32_t>(ranks_.size()));
-    hosts_.push_back(std::make_unique<LocalHost>(static_cast<std::uint32_t>(ranks_.size()),
-                                                 options_.command, signals_, options_.restart));
-    for (std::uint32_t i = 0; i < options_.processes; ++i) ranks_[here[i]].host = hosts_[0].get();
     return {};
   }
 
@@ -143,6 +136,7 @@ class Launcher final : private HostListener {
     job.nodes_here = ranks_of(ranks_[rank].host);
     job.incarnation = ranks_[rank].incarnation;
     job.restarts_all = lives_->restarts_all();
+    job.attempt = attempt_;
     if (worlds_) worlds_->describe(job, rank);
     return job;
   }
@@ -166,18 +160,14 @@ class Launcher final : private HostListener {
       if (signal != SIGCHLD) interrupt(signal);
     }
     const Instant now = monotonic_now();
-    write_output();
+    output_.flush();
+    if (!error_) error_ = output_.error();
     for (const auto& host : hosts_) host->step(now, *this);
     for (const auto& [rank, text] : std::exchange(questions_, {})) answer(rank, text);
     start_waiting(now);
     if (now < kill_at_) return;
     kill_at_ = Instant::never();
     signal_all(SIGKILL);
-  }
-
-  void write_output() {
-    output_.flush();
-    if (!error_) error_ = output_.error();
   }
 
   void wait() {
@@ -246,7 +236,9 @@ class Launcher final : private HostListener {
       case launch_message::cannot_start:
         return cannot_start(rank, message.text);
       case launch_message::diverged:
-        // The next life would have to repeat messages that this one could not.
+        if (repeats_ && options_.file.empty() && !ending_) return begin_anew(rank, message.text);
+        [[fallthrough]];
+      case launch_message::hopeless:
         return on_failure(message.text);
       case launch_message::question:
         questions_.emplace_back(rank, std::move(message.text));
@@ -261,6 +253,15 @@ class Launcher final : private HostListener {
       default:  // one that failed has said so itself; its end follows
         break;
     }
+  }
+
+  /// A rank of a program whose lives begin at its beginning has not repeated itself: nobody may go
+  /// on from what it did before.
+  void begin_anew(std::uint32_t rank, const std::string& why) {
+    lives_->restart_all_from_now();
+    attempt_ = std::max(attempt_, 1u);
+    say_(why + ": all ranks begin again, and repeat nothing");
+    ranks_[rank].host->kill(rank);
   }
 
   /// A rank cannot go on keeping what it sends for later lives of others.
@@ -486,6 +487,7 @@ class Launcher final : private HostListener {
     const std::string what = lives_->restarts_all() ? "all ranks anew" : "it anew" + where(rank);
     say_(fmt::format("{}; starting {}{}", why, what, when));
     told_over_ = false;  // if the job was over, it is not any more
+    if (attempt_ > 0) ++attempt_;
     for (std::uint32_t i = 0; lives_->restarts_all() && i < ranks_.size(); ++i) {
       if (lives_->runs(i)) ranks_[i].host->kill(i);
       if (lives_->is_to_start(i) && waiting_.count(i) == 0) await_start(i, why);
@@ -536,11 +538,8 @@ class Launcher final : private HostListener {
   bool find_host(std::uint32_t rank) {
     Host*& host = ranks_[rank].host;
     if (given_up_.count(host) == 0) return true;
-    Host* best = nullptr;
-    for (const auto& other : hosts_) {
-      if (given_up_.count(other.get()) > 0) continue;
-      if (best == nullptr || ranks_of(other.get()) < ranks_of(best)) best = other.get();
-    }
+    Host* const best =
+        host_with_fewest(hosts_, given_up_, [this](const Host* other) { return ranks_of(other); });
     if (best != nullptr) host = best;
     return best != nullptr;
   }
@@ -582,6 +581,7 @@ class Launcher final : private HostListener {
   Instant kill_at_ = Instant::never();
   Instant stop_writing_at_ = Instant::never();  // output that nobody may ever read
   bool repeats_ = false;                        // lives of this program repeat themselves
+  std::uint32_t attempt_ = 0;                   // of them to do so
   bool told_over_ = false, ending_ = false;
 };
 

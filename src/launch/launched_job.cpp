@@ -10,6 +10,7 @@
 #include "launch/agent_protocol.hpp"
 #include "launch/launcher_environment.hpp"
 #include "launch/lease.hpp"
+#include "process/job_file_watch.hpp"
 #include "process/job_options.hpp"
 
 namespace weft {
@@ -66,6 +67,22 @@ JobDescription describe_job(const LaunchOptions& options, const JobSecret& secre
           .connections = options.connections,
           .file = options.file,
           .most_restarts = options.most_restarts};
+}
+
+Result<FilePlaces> places_of_file(const LaunchOptions& options) {
+  auto file = JobFileWatch::open(options.file, std::nullopt);
+  if (!file) return std::move(file).error();
+  auto secret = secret_of((*file)->file());
+  if (!secret) return std::move(secret).error();
+  const auto& here = (*file)->candidates();
+  if (options.processes > here.size()) {
+    return invalid(
+        "-n: {} processes, but {} has {} addresses of this machine; add some or start fewer",
+        options.processes, options.file, here.size());
+  }
+  return FilePlaces{.secret = std::move(secret).value(),
+                    .ranks = static_cast<std::uint32_t>((*file)->file().ranks.size()),
+                    .here = {here.begin(), here.end()}};
 }
 
 std::vector<RemoteOptions> remote_options(const LaunchOptions& options, const JobSecret& secret) {

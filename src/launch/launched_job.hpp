@@ -2,6 +2,7 @@
 // The description of a job, real or simulated, from a launcher's options.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,14 @@ Result<void> check_heartbeat(std::string_view asked_by, const LaunchOptions& opt
 /// The part of the job's description that all its processes share. The caller adds each process's
 /// number and place.
 JobDescription describe_job(const LaunchOptions& options, const JobSecret& secret);
+
+/// The ranks of a job whose addresses a file has.
+struct FilePlaces {
+  JobSecret secret;
+  std::uint32_t ranks = 0;
+  std::vector<std::uint32_t> here;  ///< on this machine: at least as many as processes to start
+};
+Result<FilePlaces> places_of_file(const LaunchOptions& options);
 
 /// How each host of the options starts its processes, in their order.
 std::vector<RemoteOptions> remote_options(const LaunchOptions& options, const JobSecret& secret);

@@ -14,6 +14,8 @@
 namespace weft {
 namespace {
 
+constexpr const char* clocks_module = "libweft_clocks.so";  // of mpi/clocks
+
 /// Puts a path at the front of a list of paths in the environment.
 void put_first(const char* variable, std::string path) {
   if (const char* others = std::getenv(variable); others != nullptr && *others != '\0') {
@@ -37,6 +39,15 @@ void prefer_own_mpi_of_any() {
   }
 }
 
+/// Without the module, a program repeats itself if it reads no clock but MPI_Wtime.
+void repeat_clocks() {
+  const auto module = find_module(clocks_module);
+  // A list of paths has no other way to write these.
+  if (module && module->find_first_of(" :$") == std::string::npos) {
+    put_first("LD_PRELOAD", *module);
+  }
+}
+
 }  // namespace
 
 std::string place_of_program(const std::string& program) {
@@ -57,9 +68,10 @@ bool names_mpi(const std::string& program) {
   return !choice.abi.empty() || !choice.wrong.empty();
 }
 
-std::string prefer_own_mpi(const std::string& program) {
+std::string prefer_own_mpi(const std::string& program, bool may_start_anew) {
   const MpiChoice choice = choose_mpi_of(place_of_program(program));
   if (!choice.wrong.empty()) return fmt::format("cannot start '{}': {}", program, choice.wrong);
+  if (may_start_anew) repeat_clocks();
   if (choice.abi.empty()) {
     prefer_own_mpi_of_any();
     return {};

@@ -64,7 +64,7 @@ int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
   }
   ::setenv(launched_rank_variable, std::to_string(rank).c_str(), 1);
   ::setenv(channel_variable, std::to_string(channel.descriptor()).c_str(), 1);
-  std::string wrong = prefer_own_mpi(command[0]);
+  std::string wrong = prefer_own_mpi(command[0], files.outcomes >= 0);
   if (files.outcomes >= 0 && std::getenv(mpi_module_variable) != nullptr && names_mpi(command[0])) {
     // A recording has clocks, which its messages tell.
     wrong = fmt::format(

@@ -69,7 +69,7 @@ JobDescription description(const SimulatedLaunch& o) {
 
 /// Chooses the MPI of all ranks. Why none of them can be started, which is said once; else nothing.
 std::string prepare_ranks(const std::string& program) {
-  std::string why = prefer_own_mpi(program);
+  std::string why = prefer_own_mpi(program, false);
   if (why.empty() && ::access(place_of_program(program).c_str(), X_OK) != 0) {
     why = why_not_started(program, errno);
   }

@@ -35,7 +35,9 @@ inline constexpr char over = 'o';   ///< launcher → process: all programs have
 inline constexpr char needs = 'n';  ///< process → launcher: waits for that node, which is gone
 inline constexpr char cannot_start = 's';  ///< forked process → launcher: why there is no program
 inline constexpr char failed = 'f';        ///< process → launcher: why it cannot go on
-inline constexpr char diverged = 'v';   ///< process → launcher: why no other life can do better
+inline constexpr char hopeless = 'h';   ///< process → launcher: why no other life can do better
+inline constexpr char diverged = 'v';   ///< process → launcher: what it did not repeat of an
+                                        ///< earlier life, so that the others cannot go on with it
 inline constexpr char repeats = 'q';    ///< process → launcher: lives of its program repeat
                                         ///< themselves from the beginning, and print the same
 inline constexpr char stored = 'c';     ///< process → launcher: how many sends and receives its
@@ -83,6 +85,9 @@ struct JobDescription {
   std::string secret;         ///< bytes
   bool retain = false;        ///< processes that die are started anew
   bool restarts_all = false;  ///< and all others with them, so that none keeps messages for it
+  /// Not 0: all processes have begun anew so often since one of them did not repeat itself. What
+  /// their earlier lives have recorded is void.
+  std::uint32_t attempt = 0;
   /// Names this run of the job, in which lives are counted from 1. Empty: they are not.
   std::string run;
   Duration peer_timeout = Duration::seconds(10);  ///< until a silent host counts as gone

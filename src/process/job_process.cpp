@@ -377,15 +377,18 @@ Result<void> JobProcess::leave(bool is_alone) {
 
 void JobProcess::fail(const std::string& why) {
   if (link_ == nullptr) return;
-  const bool diverged =
-      messenger_ != nullptr && messenger_->end() && messenger_->machine().divergence().has_value();
-  if (!diverged) return link_->tell(launch_message::failed, why);
+  if (!has_diverged()) return link_->tell(launch_message::failed, why);
   link_->tell(launch_message::diverged, messenger_->end()->message);
 }
 
-bool JobProcess::fail_for_good(const std::string& why) {
+bool JobProcess::has_diverged() const {
+  return messenger_ != nullptr && messenger_->end() &&
+         messenger_->machine().divergence().has_value();
+}
+
+bool JobProcess::fail_for_good(const std::string& why, bool has_diverged) {
   if (link_ == nullptr) return false;
-  link_->tell(launch_message::diverged, why);
+  link_->tell(has_diverged ? launch_message::diverged : launch_message::hopeless, why);
   return true;
 }
 
@@ -396,6 +399,7 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
                  fmt::format("rank {}: {}", job_.self.value(), mapped.error().message)};
   }
   link_->tell(launch_message::repeats, "");
+  if (job_.attempt > 0) determinant::OutcomeLog::clear(outcomes_.bytes());
   outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.bytes());
   watch_keeping();
   switch (outcome_log_->trouble()) {

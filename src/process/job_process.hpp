@@ -74,9 +74,12 @@ class JobProcess final : public JoinedProcess {
   Result<determinant::OutcomeLog*> repeat_outcomes();
   /// Earlier lives of this process had another log, on a host that is gone.
   bool has_lost_outcomes() const;
-  /// The same as `fail` where no other life can do better: the launcher says why and ends the job.
-  /// False if the process has no launcher.
-  bool fail_for_good(const std::string& why);
+  /// What this life has sent differs from what an earlier one sent.
+  bool has_diverged() const;
+  /// The same as `fail` where no other life can do better: the launcher says why and ends the job;
+  /// or, if this life has not repeated an earlier one, lets all processes begin anew. False if the
+  /// process has no launcher.
+  bool fail_for_good(const std::string& why, bool has_diverged = false);
   /// `weft run` started it, and watches its processes.
   bool is_launched() const { return link_ != nullptr; }
 

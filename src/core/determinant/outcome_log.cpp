@@ -50,6 +50,14 @@ OutcomeLog::OutcomeLog(std::span<std::byte> memory)
   }
 }
 
+// The state first: it says how many records there are.
+void OutcomeLog::clear(std::span<std::byte> memory) {
+  Header& header = header_of(memory);
+  store(header.state, 0);
+  store(header.flags, 0);
+  store(header.magic, 0);
+}
+
 void OutcomeLog::scan() {
   replay_end_ = bytes();
   Record record;

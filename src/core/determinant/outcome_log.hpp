@@ -40,6 +40,8 @@ class OutcomeLog {
   OutcomeLog& operator=(const OutcomeLog&) = delete;
 
   static constexpr std::size_t header_bytes = 32;
+  /// Makes memory of an earlier life like new.
+  static void clear(std::span<std::byte> memory);
 
   // ---- receives, in the order of the program
 

@@ -18,6 +18,7 @@
 #include "mpi/api/library.hpp"
 #include "mpi/api/lifetime.hpp"
 #include "mpi/api/text.hpp"
+#include "mpi/api/told_clocks.hpp"
 #include "runtime/clock.hpp"
 
 namespace weft::mpi {
@@ -34,6 +35,7 @@ void use_log(Library& mpi, NodeId self) {
   mpi.questions->use(**log, {.rank = self.value(),
                              .is_lost = mpi.process->has_lost_outcomes(),
                              .limit_option = outcomes_limit_variable});
+  tell_clocks(*mpi.questions);
 }
 
 /// The program's own view of MPI_Init and MPI_Finalize, for which any thread may ask, and of its
@@ -111,6 +113,7 @@ void leave_job(const Call& call) {
     call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
   }
   mpi.is_finalized = true;
+  stop_telling_clocks();
   mpi.questions.reset();
   mpi.transfer.reset();
   mpi.process.reset();

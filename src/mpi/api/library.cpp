@@ -72,10 +72,13 @@ Library& make_library() {
 void end_job(int code, const std::string& why) {
   Library& mpi = library();
   std::fflush(nullptr);
-  const bool is_hopeless = (mpi.questions != nullptr && mpi.questions->is_hopeless()) ||
+  const bool has_diverged = (mpi.questions != nullptr && mpi.questions->has_diverged()) ||
+                            (mpi.process != nullptr && mpi.process->has_diverged());
+  const bool is_hopeless = has_diverged ||
+                           (mpi.questions != nullptr && mpi.questions->is_hopeless()) ||
                            (mpi.transfer != nullptr && mpi.transfer->has_disagreement());
   // A launcher says why.
-  if (!is_hopeless || mpi.process == nullptr || !mpi.process->fail_for_good(why)) {
+  if (!is_hopeless || mpi.process == nullptr || !mpi.process->fail_for_good(why, has_diverged)) {
     fmt::print(stderr, "{}\n", why);
     if (mpi.process != nullptr) mpi.process->fail(why);
   }

@@ -252,13 +252,13 @@ MPI_Comm add_communicator(const Communicator& parent, Group group);
 class Held {
  public:
   Held() : holds_(has_threads().load(std::memory_order_relaxed)) {
-    if (holds_) enter();
+    holds_ ? enter() : static_cast<void>(++calls_);
   }
   Held(const Held&) : Held() {}
   Held& operator=(const Held&) { return *this; }
-  ~Held() {
-    if (holds_) leave();
-  }
+  ~Held() { holds_ ? leave() : static_cast<void>(--calls_); }
+  /// This thread is in a call.
+  static bool is_in_call();
   /// Calls come from several threads.
   static std::atomic<bool>& has_threads() {
     static constinit std::atomic<bool> value{false};
@@ -269,6 +269,7 @@ class Held {
   static void enter();
   static void leave();
 
+  static inline constinit int calls_ = 0;  // under way, where one thread makes them all
   bool holds_;
 };
 /// From now on calls come from several threads at a time.

@@ -44,6 +44,10 @@ void Held::leave() {
   if (--depth == 0) the_lock().unlock();
 }
 
+bool Held::is_in_call() {
+  return calls_ > 0 || depth > 0;
+}
+
 void rest() {
   constexpr int long_ago = 1 << 20;
   constexpr useconds_t moment_us = 50;

@@ -120,12 +120,12 @@ void Questions::give_up(const std::string& why) {
 }
 
 void Questions::diverge() {
-  is_hopeless_ = true;
+  is_hopeless_ = has_diverged_ = true;
   transfer_.fail(
       {ErrorCode::corrupt,
        fmt::format("this life of rank {} tests, probes or receives something else than an earlier "
-                   "one did; a program that is started anew has to repeat itself: no clocks but "
-                   "MPI_Wtime, no random numbers without a seed, no input that changes",
+                   "one did; a program that is started anew has to repeat itself: no clocks before "
+                   "MPI_Init, no random numbers without a seed, no input that changes",
                    options_.rank)});
 }
 

@@ -67,6 +67,8 @@ class Questions {
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`
   /// was called.
   bool is_hopeless() const { return is_hopeless_; }
+  /// It is since the program does not repeat itself.
+  bool has_diverged() const { return has_diverged_; }
   /// Ends the job, since this process cannot do again what its earlier life did.
   void give_up(const std::string& why);
 
@@ -98,6 +100,7 @@ class Questions {
   const void* thread_ = nullptr;
   Options options_;
   bool is_hopeless_ = false;
+  bool has_diverged_ = false;
   bool said_full_ = false;
 };
 

@@ -46,6 +46,7 @@ for ((round = 0; round < rounds; ++round, ++seed)); do
   [[ $program == bulk* && $how == on-failure ]] && ((seed % 2 == 0)) && options+=(--outbox $((seed % 7 + 1))MiB)
   # shellcheck disable=SC2046
   killed_run "$program" 60 "${lasts[$program]}" "$weft" run -n $ranks "${options[@]}" -- $(command_of "$program")
+  ! grep -q 'repeat nothing' "$dir/err" || fail "$program, --restart $how, did not repeat itself: $(cat "$dir/err")"
   [[ $(cat "$dir/out") == "${expected[$program]}" ]] ||
     fail "$program, --restart $how, printed '$(cat "$dir/out")', not '${expected[$program]}'"
 done

@@ -187,6 +187,27 @@ code=0
   >"$dir/out" 2>"$dir/err" || code=$?
 ((code != 0)) && grep -q "the outbox is full" "$dir/err" || fail "a full outbox ends with $code: $(cat "$dir/err")"
 
+# Lives read the same from the C library's clocks, and processor time goes on.
+for how in on-failure all; do
+  mkdir "$dir/clocks-$how"
+  got=$("$weft" run -n 3 --restart $how -- "$programs"/mpi_clocks "$dir/clocks-$how" 2>"$dir/err") ||
+    fail "clocks with --restart $how end with $?: $(cat "$dir/err")"
+  [[ -e $dir/clocks-$how/killed && $got == *"all agree" ]] || fail "clocks with --restart $how print '$got'"
+done
+
+# A program that does not repeat itself: all ranks begin anew from nothing, and none goes on with what another sent
+# before. What was printed cannot be taken back: then it is an error.
+mkdir "$dir/dice" "$dir/told"
+got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/dice" 2>"$dir/err") ||
+  fail "a program that does not repeat itself ends with $?: $(cat "$dir/err")"
+[[ $got == "all agree" ]] || fail "a program that does not repeat itself prints '$got'"
+(($(grep -c 'differs from what an earlier one sent; .*: all ranks begin again, and repeat nothing' "$dir/err") == 1)) ||
+  fail "a program that does not repeat itself says '$(cat "$dir/err")'"
+code=0
+"$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/told" told >"$dir/out" 2>"$dir/err" || code=$?
+((code == 1)) && grep -q 'rank 0 was started anew and prints something else than its earlier life did' "$dir/err" ||
+  fail "a program that prints something else ends with $code: $(cat "$dir/err")"
+
 # One line for a log of outcomes that has no room, also where each life would meet the same.
 code=0
 # shellcheck disable=SC2016
