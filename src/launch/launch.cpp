@@ -259,8 +259,8 @@ class Launcher final : private HostListener {
   /// on from what it did before.
   void begin_anew(std::uint32_t rank, const std::string& why) {
     lives_->restart_all_from_now();
+    if (attempt_ == 0) say_(why + ": all ranks begin again, and repeat nothing");
     attempt_ = std::max(attempt_, 1u);
-    say_(why + ": all ranks begin again, and repeat nothing");
     ranks_[rank].host->kill(rank);
   }
 

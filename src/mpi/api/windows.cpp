@@ -132,10 +132,9 @@ struct WindowMaker {
       return;
     }
     if (parent->group.size() > 1 && is_made_again()) {
-      library().questions->give_up(
-          fmt::format("{}: a process cannot be started anew after it has made a window, since weft "
-                      "does not record when others accessed it; leave out --restart",
-                      function));
+      library().questions->cannot_repeat(
+          "an earlier life of this process has made the window, and weft does not record when "
+          "others accessed it");
       error = call.settle(parent);
       return;
     }

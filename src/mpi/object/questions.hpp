@@ -67,10 +67,16 @@ class Questions {
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`
   /// was called.
   bool is_hopeless() const { return is_hopeless_; }
-  /// It is since the program does not repeat itself.
+  /// It is since this life does not repeat an earlier one: one in which all processes begin again
+  /// may do better.
   bool has_diverged() const { return has_diverged_; }
   /// Ends the job, since this process cannot do again what its earlier life did.
   void give_up(const std::string& why);
+  /// The same where it could do it from the beginning, together with all others.
+  void cannot_repeat(const std::string& why) {
+    is_hopeless_ = has_diverged_ = true;
+    transfer_.fail({ErrorCode::unavailable, why});
+  }
 
  private:
   determinant::OutcomeLog* log() {
