@@ -16,6 +16,7 @@
 
 #include "base/number_text.hpp"
 #include "fabric/choice/fabric_choice.hpp"
+#include "launch/all_anew.hpp"
 #include "launch/host.hpp"
 #include "launch/host_choice.hpp"
 #include "launch/launched_job.hpp"
@@ -46,7 +47,11 @@ constexpr int code_of_lost_host = 255;
 class Launcher final : private HostListener {
  public:
   Launcher(const LaunchOptions& options, const std::function<void(const std::string&)>& say)
-      : options_(options), say_(say), directory_(options.processes), output_(STDOUT_FILENO) {}
+      : options_(options),
+        say_(say),
+        directory_(options.processes),
+        output_(STDOUT_FILENO),
+        all_anew_(options.hosts.empty() ? STDIN_FILENO : -1) {}
 
   Result<LaunchOutcome> run() {
     if (auto opened = signals_.open(); !opened) return std::move(opened).error();
@@ -136,7 +141,7 @@ class Launcher final : private HostListener {
     job.nodes_here = ranks_of(ranks_[rank].host);
     job.incarnation = ranks_[rank].incarnation;
     job.restarts_all = lives_->restarts_all();
-    job.attempt = attempt_;
+    job.attempt = all_anew_.attempt();
     if (worlds_) worlds_->describe(job, rank);
     return job;
   }
@@ -164,6 +169,7 @@ class Launcher final : private HostListener {
     if (!error_) error_ = output_.error();
     for (const auto& host : hosts_) host->step(now, *this);
     for (const auto& [rank, text] : std::exchange(questions_, {})) answer(rank, text);
+    keep_nothing_if_due();
     start_waiting(now);
     if (now < kill_at_) return;
     kill_at_ = Instant::never();
@@ -249,32 +255,24 @@ class Launcher final : private HostListener {
         repeats_ = true;
         break;
       case launch_message::cannot_keep:
-        return keep_nothing(rank, message.text);
+        return all_anew_.cannot_keep(rank, message.text);
       default:  // one that failed has said so itself; its end follows
         break;
     }
   }
 
-  /// A rank of a program whose lives begin at its beginning has not repeated itself: nobody may go
-  /// on from what it did before.
   void begin_anew(std::uint32_t rank, const std::string& why) {
-    lives_->restart_all_from_now();
-    if (attempt_ == 0) say_(why + ": all ranks begin again, and repeat nothing");
-    attempt_ = std::max(attempt_, 1u);
+    if (const auto line = all_anew_.begin_from_nothing(*lives_, why)) say_(*line);
     ranks_[rank].host->kill(rank);
   }
 
-  /// A rank cannot go on keeping what it sends for later lives of others.
-  void keep_nothing(std::uint32_t rank, const std::string& why) {
-    if (lives_->restarts_all() || ending_) return;
-    lives_->restart_all_from_now();
-    constexpr const char* then =
-        "from now on no messages are kept, and all ranks start anew when one is killed";
-    say_(fmt::format("rank {} {}: {}", rank, why, then));
+  void keep_nothing_if_due() {
+    const auto line = ending_ ? std::nullopt : all_anew_.go_over(*lives_);
+    if (!line) return;
+    say_(*line);
     std::string may_ask;
     for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
-      const bool had_a_life = ranks_[i].incarnation > Incarnation(1) || lives_->is_to_start(i);
-      if (had_a_life) may_ask += fmt::format("{} ", i);
+      if (ranks_[i].incarnation > Incarnation(1)) may_ask += fmt::format("{} ", i);
     }
     tell_all(launch_message::keep_nothing, may_ask);
   }
@@ -476,6 +474,7 @@ class Launcher final : private HostListener {
   }
 
   void start_anew(std::uint32_t rank, const std::string& why) {
+    if (!all_anew_.may_start(rank, *lives_)) return on_failure(why + AllAnew::lost_input);
     const std::string& before = ranks_[rank].host->name();
     await_start(rank, why);
     if (waiting_.count(rank) == 0) return;
@@ -487,7 +486,6 @@ class Launcher final : private HostListener {
     const std::string what = lives_->restarts_all() ? "all ranks anew" : "it anew" + where(rank);
     say_(fmt::format("{}; starting {}{}", why, what, when));
     told_over_ = false;  // if the job was over, it is not any more
-    if (attempt_ > 0) ++attempt_;
     for (std::uint32_t i = 0; lives_->restarts_all() && i < ranks_.size(); ++i) {
       if (lives_->runs(i)) ranks_[i].host->kill(i);
       if (lives_->is_to_start(i) && waiting_.count(i) == 0) await_start(i, why);
@@ -572,6 +570,7 @@ class Launcher final : private HostListener {
   std::set<const Host*> known_hosts_;  // were up
   std::set<const Host*> given_up_;     // could not be reached again
   std::optional<RankLives> lives_;
+  AllAnew all_anew_;
   Ports ports_;
   std::optional<Worlds> worlds_;  // none: no process can be started while the job runs
   std::vector<std::pair<std::uint32_t, std::string>> questions_;  // of ranks
@@ -581,7 +580,6 @@ class Launcher final : private HostListener {
   Instant kill_at_ = Instant::never();
   Instant stop_writing_at_ = Instant::never();  // output that nobody may ever read
   bool repeats_ = false;                        // lives of this program repeat themselves
-  std::uint32_t attempt_ = 0;                   // of them to do so
   bool told_over_ = false, ending_ = false;
 };
 

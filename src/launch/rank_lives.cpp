@@ -162,6 +162,12 @@ std::optional<std::uint32_t> RankLives::lost() const {
   return static_cast<std::uint32_t>(found - ranks_.begin());
 }
 
+bool RankLives::have_all_joined() const {
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
+    return r.state != State::to_start && (r.state != State::runs || r.joined);
+  });
+}
+
 /// If no process joins, the programs are not weft's, and may exit as they like.
 std::optional<std::uint32_t> RankLives::left_early() const {
   if (!any_joined_) return std::nullopt;

@@ -95,6 +95,8 @@ class RankLives {
   /// All are started anew, and some of them have not ended yet: none may start.
   bool awaits_ends() const { return falls_ && running_ > 0; }
   bool has_joined(std::uint32_t rank) const { return ranks_[rank].joined; }
+  /// No rank is to be started, and all that run have joined.
+  bool have_all_joined() const;
   std::uint32_t restarts() const { return restarts_; }
 
  private:

@@ -68,11 +68,17 @@ message::MessageOptions message_options(const JobDescription& job) {
 
 std::optional<KeepingWatch::Limits> keeping_limits(const JobDescription& job) {
   const bool may_stop = job.retain && !job.restarts_all && job.file.empty();
-  if (!may_stop || job.outbox_fails || !job.spill.empty()) return std::nullopt;
-  if (is_bounded(job)) return KeepingWatch::Limits{.memory = job.outbox, .share_of_time = {}};
-  return KeepingWatch::Limits{.memory = ByteCount(memory_of_this_machine() / share_of_memory /
-                                                  std::max(1u, job.nodes_here)),
-                              .share_of_time = share_of_time};
+  if (!may_stop || job.outbox_fails) return std::nullopt;
+  KeepingWatch::Limits limits{.memory = job.outbox, .share_of_time = {}};
+  if (!job.spill.empty()) {
+    limits.memory = ByteCount(std::numeric_limits<std::uint64_t>::max());  // until its disk is full
+  } else if (!is_bounded(job)) {
+    limits.memory =
+        ByteCount(memory_of_this_machine() / share_of_memory / std::max(1u, job.nodes_here));
+    // A later life repeats in a short time what took its earlier ones long.
+    if (job.incarnation == Incarnation(1)) limits.share_of_time = share_of_time;
+  }
+  return limits;
 }
 
 Result<std::unique_ptr<SpillMemory>> open_spill(const JobDescription& job) {

@@ -32,7 +32,13 @@ bool KeepingWatch::is_too_much(Instant now, ByteCount kept) const {
 
 void KeepingWatch::tell(Instant now, ByteCount kept, bool is_full) {
   has_told_ = true;
-  if (is_full || kept > limits_.memory) {
+  if (is_full) {
+    return too_much_(
+        fmt::format("has no room for another message among the {} that it keeps for "
+                    "restarts of other ranks (a larger --outbox keeps more)",
+                    to_text(kept)));
+  }
+  if (kept > limits_.memory) {
     return too_much_(
         fmt::format("keeps {} of messages for restarts of other ranks, and the limit is {} (a "
                     "larger --outbox, or --spill DIR, keeps more)",

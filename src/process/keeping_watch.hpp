@@ -23,14 +23,14 @@ class KeepingWatch {
     /// `free_of_charge` of them. None: however much it is.
     std::optional<double> share_of_time;
   };
-  static constexpr Duration free_of_charge = Duration::milliseconds(50);
+  static constexpr Duration free_of_charge = Duration::milliseconds(250);
 
   /// `too_much` is called once, in `look`, with the reason: "keeps 1.2 GiB …".
   KeepingWatch(const Limits& limits, Instant begun,
                std::function<void(const std::string& why)> too_much)
       : limits_(limits), begun_(begun), too_much_(std::move(too_much)) {}
 
-  /// A message of that size was copied.
+  /// A message of that size was copied, in that time of the processor.
   void took(Duration time, ByteCount size) {
     time_ = time_ + time;
     timed_ = timed_ + size;

@@ -30,32 +30,32 @@ class Watched {
 
 TEST(keeping_watch, copies_may_take_the_share_of_the_time_beyond_the_first_of_it) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
-  // 150 ms, of which 50 are free: a tenth of 1 s.
-  watch->took(Duration::milliseconds(150), ByteCount::mib(100));
+  // 350 ms, of which 250 are free: a tenth of 1 s.
+  watch->took(Duration::milliseconds(350), ByteCount::mib(100));
   watch->look(at(1.0), ByteCount::mib(100), false);
   EXPECT_TRUE(watch.told().empty());
   watch->took(Duration::milliseconds(1), ByteCount::mib(1));
   watch->look(at(1.0), ByteCount::mib(101), false);
   ASSERT_EQ(watch.told().size(), 1u);
-  EXPECT_NE(watch.told()[0].find("has taken 0.15 of its 1 s to keep 101 MiB"), std::string::npos)
+  EXPECT_NE(watch.told()[0].find("has taken 0.35 of its 1 s to keep 101 MiB"), std::string::npos)
       << watch.told()[0];
 }
 
 TEST(keeping_watch, messages_that_are_not_timed_count_like_those_that_are) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
   watch->took(Duration::milliseconds(10), ByteCount::mib(10));
-  // 10 + 140 of 1 ms for a MiB.
-  watch->look(at(1.0), ByteCount::mib(150), false);
+  // 10 + 340 of 1 ms for a MiB.
+  watch->look(at(1.0), ByteCount::mib(350), false);
   EXPECT_TRUE(watch.told().empty());
-  watch->look(at(1.0), ByteCount::mib(151), false);
+  watch->look(at(1.0), ByteCount::mib(351), false);
   EXPECT_EQ(watch.told().size(), 1u);
 }
 
 TEST(keeping_watch, short_messages_alone_count_as_copied_at_10_GB_a_second) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
-  watch->look(at(1.0), ByteCount(1'499'000'000), false);
+  watch->look(at(1.0), ByteCount(3'499'000'000), false);
   EXPECT_TRUE(watch.told().empty());
-  watch->look(at(1.0), ByteCount(1'501'000'000), false);
+  watch->look(at(1.0), ByteCount(3'501'000'000), false);
   EXPECT_EQ(watch.told().size(), 1u);
 }
 
@@ -74,7 +74,9 @@ TEST(keeping_watch, a_message_without_room_is_too_much_at_once_and_is_told_once)
   Watched watch({.memory = ByteCount::mib(1), .share_of_time = {}});
   watch->look(at(0.1), ByteCount(100), true);
   watch->look(at(0.2), ByteCount(100), true);
-  EXPECT_EQ(watch.told().size(), 1u);
+  ASSERT_EQ(watch.told().size(), 1u);
+  EXPECT_NE(watch.told()[0].find("no room for another message among the 100 B"), std::string::npos)
+      << watch.told()[0];
 }
 
 }  // namespace

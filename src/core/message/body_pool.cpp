@@ -79,6 +79,20 @@ std::byte* BodyPool::take(std::size_t bytes) {
   return memory;
 }
 
+// Blocks of larger classes have a slab each.
+void BodyPool::trim() {
+  std::vector<const std::byte*> free;
+  for (std::size_t c = 0; c < classes; ++c) {
+    if ((blocks_at_once >> c) > 1) continue;
+    free.insert(free.end(), free_[c].begin(), free_[c].end());
+    free_[c] = {};
+  }
+  std::sort(free.begin(), free.end());
+  std::erase_if(slabs_, [&](const auto& slab) {
+    return std::binary_search(free.begin(), free.end(), static_cast<const std::byte*>(slab.get()));
+  });
+}
+
 void BodyPool::give_back(std::span<std::byte> bytes) {
   in_use_ -= rounded(bytes.size());
   const std::size_t c = class_of(bytes.size());

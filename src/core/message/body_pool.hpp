@@ -76,6 +76,8 @@ class BodyPool {
   bool take_beyond_limit(std::size_t bytes, Body& body);
   /// A copy of the bytes in such memory.
   bool keep_beyond_limit(std::span<const std::byte> bytes, Body& body);
+  /// Gives memory of blocks that are free back to the system, as far as that is possible.
+  void trim();
   ByteCount in_use() const { return ByteCount(in_use_); }
   ByteCount limit() const { return ByteCount(limit_); }
 

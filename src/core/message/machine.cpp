@@ -285,6 +285,7 @@ void MessageMachine::stop_keeping(const std::function<bool(NodeId)>& may_ask) {
   }
   options_.retain = false;
   if (waits_for_room()) use_room();
+  sent_bodies_.trim();
 }
 
 void MessageMachine::ask_to_begin() {

@@ -40,8 +40,10 @@ void PairOut::store(StoredPair& into) {
       sends.digest_before = is_whole ? flow.archive.digest_before() : before ? before->digest : 0;
     }
     for (Serial s = sends.first; s < flow.first; ++s) {
-      const auto message = flow.archive.find(s);
-      sends.kept.push_back({.is_gone = message->is_gone, .bytes = message->bytes});
+      const auto message =
+          flow.archive.find(s);  // none: it was sent when nothing was kept any more
+      const bool is_gone = !message || message->is_gone;
+      sends.kept.push_back({is_gone, is_gone ? std::span<const std::byte>() : message->bytes});
     }
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
       const Kept& kept = flow.kept[i];

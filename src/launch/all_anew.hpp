@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// AllAnew: when a job goes over to starting all its ranks anew in place of one, and how often they
+// have begun from nothing. Without I/O, but for a look at the launcher's input.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "launch/piped_input.hpp"
+#include "launch/rank_lives.hpp"
+
+namespace weft {
+
+class AllAnew {
+ public:
+  /// `input`: a descriptor, of which processes of this machine may read; −1: none does.
+  explicit AllAnew(int input) : input_(input) {}
+
+  /// A rank cannot go on keeping what it sends for later lives of others.
+  void cannot_keep(std::uint32_t rank, const std::string& why) {
+    if (!pending_) pending_ = {rank, why};
+  }
+  /// From now on all ranks are started anew: returns the line that says so, once. Not while a life
+  /// has not joined: the one before may still run elsewhere, receive, and take what the next one
+  /// needs. And not where all lose an input that can be read but once.
+  std::optional<std::string> go_over(RankLives& lives);
+
+  /// A rank has not repeated itself: nobody may go on from what earlier lives have recorded.
+  /// Returns the line that says so; none: it was said.
+  std::optional<std::string> begin_from_nothing(RankLives& lives, const std::string& why);
+  /// Ranks are started anew: all, or this one. False: a pipe that was read is lost with them.
+  bool may_start(std::uint32_t rank, const RankLives& lives);
+  /// The rest of a sentence about a rank that may not start then.
+  static constexpr const char* lost_input =
+      "; the job's input is a pipe, of which nothing can be read again: give it a file (< FILE)";
+  /// JobDescription::attempt of lives that begin now.
+  std::uint32_t attempt() const { return attempt_; }
+
+ private:
+  PipedInput input_;
+  std::optional<std::pair<std::uint32_t, std::string>> pending_;
+  std::uint32_t attempt_ = 0;
+};
+
+}  // namespace weft
