@@ -2,10 +2,8 @@
 // The chapter on one-sided communication: windows, and questions about them.
 #include "mpi/api/windows.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +18,7 @@
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/text.hpp"
+#include "mpi/object/shared_file.hpp"
 
 namespace weft::mpi {
 
@@ -44,26 +43,6 @@ WindowObject* find_window(const Call& call, MPI_Win handle, int& error) {
 }
 
 namespace {
-
-/// A file without a name, which other processes of its host open by a number of its owner's.
-struct SharedFile {
-  std::uint64_t bytes = 0;
-  std::int64_t process = 0, descriptor = -1;
-  std::uint64_t device = 0, inode = 0;
-
-  static SharedFile of(const Descriptor& file, std::uint64_t bytes) {
-    struct stat about {};
-    if (!file.open() || ::fstat(file.get(), &about) != 0) return {};
-    return {bytes, ::getpid(), file.get(), about.st_dev, about.st_ino};
-  }
-  /// Not open: it is not this one, or not to be had.
-  Descriptor open() const {
-    const std::string path = fmt::format("/proc/{}/fd/{}", process, descriptor);
-    Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    const SharedFile found = of(file, bytes);
-    return found.device == device && found.inode == inode ? std::move(file) : Descriptor();
-  }
-};
 
 /// The hints of the standard and MPICH's, with their defaults. The window works the same whatever
 /// a program promises by them.
