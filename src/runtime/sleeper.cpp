@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/cores.hpp"
 
 namespace weft {
 namespace {
@@ -47,23 +48,6 @@ void sleep_precisely() {
   (void)done;
 }
 
-/// The core of that number among `cores`.
-int core_of(const cpu_set_t& cores, std::uint64_t number) {
-  int core = 0;
-  while (!CPU_ISSET(core, &cores) || number-- > 0) ++core;
-  return core;
-}
-
-/// The thread is bound to it for this moment only.
-void move_to(int core, const cpu_set_t& allowed) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core, &one);
-  if (::sched_setaffinity(0, sizeof one, &one) == 0) {
-    (void)::sched_setaffinity(0, sizeof allowed, &allowed);
-  }
-}
-
 /// Moves this thread to a random other core; no core is better than another.
 void move_to_another_core(Crowding& crowding) {
   cpu_set_t allowed;
@@ -72,7 +56,7 @@ void move_to_another_core(Crowding& crowding) {
   if (const int here = ::sched_getcpu(); here >= 0) CPU_CLR(here, &others);
   const int count = CPU_COUNT(&others);
   if (count == 0) return;
-  move_to(core_of(others, crowding.pick(static_cast<std::uint64_t>(count))), allowed);
+  move_to_core(core_of(others, crowding.pick(static_cast<std::uint64_t>(count))), allowed);
 }
 
 }  // namespace
@@ -179,7 +163,7 @@ void Sleeper::come_back(Instant now) {
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   const auto cores = static_cast<std::uint32_t>(CPU_COUNT(&allowed));
   const int home = core_of(allowed, home_core(*place_, cores));
-  if (home != ::sched_getcpu()) move_to(home, allowed);
+  if (home != ::sched_getcpu()) move_to_core(home, allowed);
 }
 
 bool Sleeper::block(Instant now, int descriptor, Instant deadline) {

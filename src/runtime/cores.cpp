@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cores.hpp"
+
+namespace weft {
+
+int core_of(const cpu_set_t& cores, std::uint64_t number) {
+  int core = 0;
+  while (!CPU_ISSET(core, &cores) || number-- > 0) ++core;
+  return core;
+}
+
+void move_to_core(int core, const cpu_set_t& allowed) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core, &one);
+  if (::sched_setaffinity(0, sizeof one, &one) == 0) {
+    (void)::sched_setaffinity(0, sizeof allowed, &allowed);
+  }
+}
+
+}  // namespace weft

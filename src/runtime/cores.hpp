@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cores: which ones this thread may use, and moves between them.
+#pragma once
+
+#include <sched.h>
+
+#include <cstdint>
+
+namespace weft {
+
+/// The core of that number among `cores`, which are more.
+int core_of(const cpu_set_t& cores, std::uint64_t number);
+
+/// Moves the calling thread to that core, one of `allowed`, which are all that it may use. It is
+/// bound to the core for this moment only. Takes some microseconds.
+void move_to_core(int core, const cpu_set_t& allowed);
+
+}  // namespace weft
