@@ -67,6 +67,10 @@ class Messenger final : private MessageHistory {
     }
     return post_at_once(to, flow, head, bytes);
   }
+  /// Returns whether messages to that node are written straight into memory that it shares.
+  bool has_lane(NodeId to) const {
+    return to.value() < lanes_.size() && lanes_[to.value()] != nullptr;
+  }
   /// From now on the flow's messages go to `sink`; see MessageMachine.
   void listen(NodeId from, const message::FlowKey& flow, message::Sink& sink,
               bool is_awaited = false) {

@@ -87,6 +87,7 @@ void join_job(const char* function) {
     ::_exit(0);  // an earlier life got through, and the job is over
   }
   mpi.transfer = std::make_unique<Transfer>(mpi.process->messenger());
+  if (!job.retain) mpi.transfer->allow_boards();
   use_log(mpi, self);
   const std::uint32_t first = job.first.value();
   mpi.world.group = first == 0 ? world_group(mpi.process->size(), self)

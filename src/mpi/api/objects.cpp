@@ -100,6 +100,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
   error = communicator_keys().remove_all(*comm, communicator->attributes);
   if (error != MPI_SUCCESS) return error;
   auto& mpi = library();
+  if (mpi.transfer != nullptr) mpi.transfer->set_board(communicator->group, nullptr);
   mpi.freed_communicators.push_back(mpi.communicators.remove(number_of(*comm)));
   if (const MPI_Comm local = mpi.freed_communicators.back()->local; local != MPI_COMM_NULL) {
     mpi.freed_communicators.push_back(mpi.communicators.remove(number_of(local)));

@@ -5,6 +5,9 @@
 #include <bit>
 #include <cstring>
 
+#include "base/copy.hpp"
+#include "mpi/object/board_agreement.hpp"
+
 namespace weft::mpi {
 
 using collective::Piece;
@@ -187,11 +190,63 @@ void fold_all(Transfer& transfer, const Group& group, std::span<std::byte> value
   }
 }
 
+/// Members that share memory look there whether all have come. Two are faster by a message.
+bool fits_board(const Group& group, const collective::Request& request) {
+  if (group.size() < 3 || group.size() > Board::most_members) return false;
+  return request.operation == collective::Operation::barrier ||
+         (request.operation == collective::Operation::allreduce && request.bytes > 0 &&
+          request.bytes <= Board::most_bytes);
+}
+
+/// The values of all members, as the plan for the same request folds them: the result has the same
+/// bits.
+const std::byte* fold_on(Board& board, std::uint64_t bytes, bool may_regroup,
+                         const FoldBytes& fold) {
+  const std::uint32_t members = board.members();
+  if (members <= few_members || !may_regroup) {
+    for (std::uint32_t i = 1; i < members; ++i) {
+      fold(board.values(i - 1), board.values(i), bytes);
+    }
+    return board.values(members - 1);
+  }
+  // The first ones pair up where members are no power of two; then pairs of pairs.
+  std::array<std::uint32_t, Board::most_members> place{};
+  const std::uint32_t parties = std::bit_floor(members);
+  const std::uint32_t pairs = members - parties;
+  for (std::uint32_t i = 0; i < parties; ++i) {
+    place[i] = i < pairs ? 2 * i + 1 : i + pairs;
+    if (i < pairs) fold(board.values(2 * i), board.values(2 * i + 1), bytes);
+  }
+  for (std::uint32_t count = parties / 2; count > 0; count /= 2) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      fold(board.values(place[2 * i]), board.values(place[2 * i + 1]), bytes);
+      place[i] = place[2 * i + 1];
+    }
+  }
+  return board.values(place[0]);
+}
+
+void run_on_board(Transfer& transfer, const Group& group, Board& board,
+                  const collective::Request& request, const std::byte* input, std::byte* output,
+                  const FoldBytes& fold) {
+  transfer.meet_on_board(group, {input, request.bytes});
+  if (transfer.failure() || request.bytes == 0) return;
+  const std::byte* const result = fold_on(board, request.bytes, request.may_regroup, fold);
+  copy_bytes(output, result, request.bytes);
+}
+
 }  // namespace
 
 bool run_short(Transfer& transfer, const Group& group, const collective::Request& request,
                const std::byte* input, std::byte* output, const FoldBytes& fold) {
   if (transfer.failure() || !transfer.has_short(group)) return false;
+  if (fits_board(group, request)) {
+    if (Board* const board = transfer.find_board(group)) {
+      run_on_board(transfer, group, *board, request, input, output, fold);
+      return true;
+    }
+    if (transfer.is_board_due(group)) agree_on_board(transfer, group);
+  }
   if (request.operation == collective::Operation::barrier) {
     const bool is_few = group.size() > 2 && group.size() <= few_members;
     is_few ? meet_at_once(transfer, group) : meet(transfer, group);

@@ -76,9 +76,10 @@ class PlanRun final {
   std::size_t ended_ = 0;  // all steps before this one have completed
 };
 
-/// Runs a barrier, or an allreduce of few bytes between two members or among a larger power of two
-/// of them, straight on short messages: for these a plan takes longer than its messages. All
-/// members decide alike. False: nothing has happened, it is to be planned.
+/// Runs a barrier, or an allreduce of few bytes, without a plan, which would take longer than what
+/// it plans: on the group's board if it has one, else a barrier, or an allreduce between two
+/// members or among a larger power of two of them, straight on short messages. All members decide
+/// alike. False: nothing has happened, it is to be planned.
 bool run_short(Transfer& transfer, const Group& group, const collective::Request& request,
                const std::byte* input, std::byte* output, const FoldBytes& fold);
 

@@ -87,6 +87,7 @@ void Transfer::tell_calls() {
     for (const auto& lane : lanes.by_source) {
       if (!lane->wanted.empty()) tell_call(*lane, lane->wanted.front().call);
     }
+    if (lanes.waits_on_board) tell_meeting(*group, lanes);
   }
 }
 

@@ -297,7 +297,12 @@ void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
   const auto content = all.subspan(sizeof header);
   const CallName call = CallName::of(header.bytes);
   if (header.is_short != 0 && !call.is_sound()) return refuse(lane, all.size());
+  if (header.is_short > 4 || (header.is_short > 1 && !content.empty())) {
+    return refuse(lane, all.size());
+  }
   if (header.is_short == 2) return compare_calls(lane, call);
+  if (header.is_short == 3) return compare_meeting(lane, header);
+  if (header.is_short == 4) return;  // `has_arrived_` ends the wait
   if (header.is_short != 0) header.bytes = CallName::length_of(header.bytes);
   const bool is_sound = header.tag >= 0 && header.has_body <= 1 && header.wants_match <= 1 &&
                         content.size() == (header.has_body == 1 ? 0 : header.bytes);

@@ -16,6 +16,8 @@
 
 #include "core/determinant/outcome_log.hpp"
 #include "core/match/matcher.hpp"
+#include "mpi/object/board.hpp"
+#include "mpi/object/brief_wait.hpp"
 #include "mpi/object/call_name.hpp"
 #include "mpi/object/datatype.hpp"
 #include "mpi/object/group.hpp"
@@ -145,6 +147,28 @@ class Transfer final : private message::EarlyWatch {
   void send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
                   bool& done);
   void receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into, bool& done);
+  /// From now on groups may have boards, in all processes of the job. Not where lives of a process
+  /// repeat its messages: what stands on a board is not kept.
+  void allow_boards() { may_have_boards_ = true; }
+  /// Whether this process could share a board with all others of the group: their messages come by
+  /// memory that they share, too. All members have to agree.
+  bool can_have_board(const Group& group);
+  /// The group's next blocking operations may use it. Null: they never do.
+  void set_board(const Group& group, std::unique_ptr<Board> board);
+  /// Null: the group has none.
+  Board* find_board(const Group& group) {
+    Lanes* const lanes = lanes_of(group);
+    return lanes != nullptr ? lanes->board.get() : nullptr;
+  }
+  /// Counts the calls of a group without a board that could use one. Returns true once, when there
+  /// were enough of them: then the members are to agree whether they have one.
+  bool is_board_due(const Group& group) {
+    Lanes* const lanes = may_have_boards_ ? lanes_of(group) : nullptr;
+    return lanes != nullptr && lanes->calls_before_board > 0 && --lanes->calls_before_board == 0;
+  }
+  /// Meets all other members on the group's board. Returns when all have arrived, or with a
+  /// failure.
+  void meet_on_board(const Group& group, std::span<const std::byte> values);
   /// Starts an exchange of the collectives' flow of that tag; `done` becomes true, and outlives it.
   void send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
                   std::span<const std::byte> bytes, bool& done);
@@ -206,7 +230,9 @@ class Transfer final : private message::EarlyWatch {
     std::uint8_t wants_match = 0;  // the sender waits for a message of the matches' flow of its tag
     // 1: a short message of a collective operation. Only `bytes` counts, in which its length and
     // its call's name are, and `tag`, the number of plain messages before it (Lane::sent_plain). 2:
-    // the name of a call in which the sender waits for this process.
+    // the name of a call in which the sender waits for this process. 3: the same on the group's
+    // board, with the length of the sender's values, and in `tag` the meeting's number modulo 2^31.
+    // 4: all have arrived there.
     std::uint8_t is_short = 0;
     std::uint8_t reserved = 0;
     std::uint64_t bytes = 0;
@@ -219,6 +245,8 @@ class Transfer final : private message::EarlyWatch {
     Header header;
     std::span<const std::byte> content;
   };
+  /// Then a group has called enough short operations to be worth a board.
+  static constexpr std::uint32_t calls_to_board = 16;
   /// Not more than any fabric carries in an envelope, so that all processes have the same limit.
   static constexpr std::size_t most_short = 2 << 10;
   struct Unexpected;
@@ -242,11 +270,18 @@ class Transfer final : private message::EarlyWatch {
     bool by_tasks = false;
     CallName call;  // the blocking one under way, or the last one
     CallRecord calls;
-    std::vector<CallName> on_tag;  // the latest call on the flows of each tag
+    std::vector<CallName> on_tag;                       // the latest call on the flows of each tag
+    std::unique_ptr<Board> board;                       // null: none, or not yet
+    std::uint32_t calls_before_board = calls_to_board;  // 0: the members have agreed
+    bool waits_on_board = false;
   };
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
-  const Group* latest_group_ = nullptr;                      // whose lanes were looked for
+  bool may_have_boards_ = false;
+  std::size_t boards_ = 0;
+  BriefWait brief_wait_;
+  std::uint32_t meetings_without_turn_ = 0;
+  const Group* latest_group_ = nullptr;  // whose lanes were looked for
   Lanes* latest_lanes_ = nullptr;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_slots_;
@@ -279,6 +314,12 @@ class Transfer final : private message::EarlyWatch {
   void tell_calls();
   void tell_call(const Lane& lane, CallName call);
   void compare_calls(const Lane& lane, CallName theirs);
+  void wait_on_board(const Group& group, Lanes& lanes);
+  void wake_on_board(const Group& group, const Board& board);
+  bool has_other_word(const Group& group, const Lanes& lanes);
+  bool has_early_message(const Group& group, const Lanes& lanes);
+  void tell_meeting(const Group& group, const Lanes& lanes);
+  void compare_meeting(const Lane& lane, const Header& header);
   static Lane* lane_from(const Lanes& lanes, NodeId sender);
   void disagree(std::string why);
   void on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) override;
