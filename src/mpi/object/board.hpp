@@ -11,6 +11,9 @@
 #include <span>
 #include <utility>
 
+#include "base/check.hpp"
+#include "base/copy.hpp"
+
 namespace weft::mpi {
 
 /// One member's view of a board that all members of a group map. A **meeting** begins for a member
@@ -57,8 +60,9 @@ class Board {
     while (complete_ < members_ && has_arrived(complete_)) take(complete_++);
     return complete_ == members_;
   }
-  /// In one order for all members: the last one to arrive sees that all are here.
-  bool has_arrived(std::uint32_t member) const { return slots_[member].meeting.load() >= meeting_; }
+  bool has_arrived(std::uint32_t member) const {
+    return slots_[member].meeting.load(std::memory_order_acquire) >= meeting_;
+  }
 
   /// How many members ran on that core last.
   std::uint32_t members_on(int core) const;
@@ -77,9 +81,15 @@ class Board {
   /// the caller's to change until the next one.
   std::byte* values(std::uint32_t member) { return taken_.data() + member * stride_; }
 
-  /// This member is going to sleep until somebody wakes it, if the meeting is not complete by then;
-  /// or it does so no more. The last one to arrive sees who sleeps.
+  /// This member is going to sleep until somebody wakes it, or does so no more. Before it sleeps,
+  /// it calls `fence_others` (runtime/fence) and looks once more: whoever has not arrived by then
+  /// sees that it sleeps.
   void set_asleep(bool asleep) { own().asleep.store(asleep ? 1 : 0); }
+  bool is_anyone_asleep() const {
+    std::uint32_t asleep = 0;
+    for (std::uint32_t i = 0; i < members_; ++i) asleep |= slots_[i].asleep.load();
+    return asleep != 0;
+  }
   bool is_asleep(std::uint32_t member) const {
     return member != self_ && slots_[member].asleep.load() != 0;
   }
@@ -123,5 +133,39 @@ class Board {
   /// soon.
   alignas(std::max_align_t) std::array<std::byte, most_members * most_bytes> taken_;
 };
+
+// Here, and not in the source: see Transfer::meet_on_board.
+inline void Board::arrive(std::uint64_t word, std::span<const std::byte> values, int core) {
+  WEFT_CHECK(values.size() <= most_bytes);
+  ++meeting_;
+  word_ = word;
+  bytes_ = values.size();
+  stride_ = (bytes_ + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
+  complete_ = 0;
+  has_one_word_ = true;
+  if (!values.empty()) {
+    copy_bytes(values_of(self_, values.size()), values.data(), values.size());
+  }
+  own().words[turn()].store(word, std::memory_order_relaxed);
+  move_to(core);
+  // Without a fence, for which it would wait until the others have given up the cache line: those
+  // who go to sleep fence it.
+  own().meeting.store(meeting_, std::memory_order_release);
+}
+
+inline Board::Sight Board::look(int core) {
+  if (is_complete()) return Sight::complete;
+  for (std::uint32_t i = complete_; i < members_; ++i) {
+    if (slots_[i].core.load(std::memory_order_relaxed) == core && !has_arrived(i)) {
+      return Sight::missing_here;
+    }
+  }
+  return Sight::missing_elsewhere;
+}
+
+inline void Board::take(std::uint32_t member) {
+  has_one_word_ = has_one_word_ && word_of(member) == word_;
+  if (bytes_ > 0) copy_bytes(values(member), values_of(member, bytes_), bytes_);
+}
 
 }  // namespace weft::mpi

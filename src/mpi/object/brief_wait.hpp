@@ -2,6 +2,10 @@
 // BriefWait: how a member waits for the others on a board before it waits as for messages.
 #pragma once
 
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
 #include <cstdint>
 
 #include "mpi/object/board.hpp"
@@ -18,21 +22,47 @@ namespace weft::mpi {
 class BriefWait {
  public:
   /// The core on which this thread runs.
-  static int core();
+  static int core() { return ::sched_getcpu(); }
   /// Returns whether the board's meeting is complete.
   bool until_complete(Board& board);
 
  private:
-  bool look_around(Board& board);
-  bool give_way();
-  void spread_out(Board& board);
-
+  /// As many take 50 us on a Zen 5.
+  static constexpr int most_looks = 2000;
+  /// The missing member may wait for another core, for which somebody else may wait who is not on
+  /// the board: then it may find this one.
+  static constexpr int looks_before_yield = 1000;
+  /// Two rounds of all members on one core.
+  static constexpr int most_yields = 32;
+  /// Where waits are long, or others compute on these cores, a look takes time from those who could
+  /// use it.
+  static constexpr std::uint32_t most_skips = 16;
+  static constexpr std::uint32_t waits_between_looks_at_clock = 256;
   /// Yields are seldom seen to last into another tick of the clock, which are milliseconds apart,
   /// unless each takes about as long. Then somebody computes on this core: the ordinary wait, which
   /// sleeps, loses less by that. An attempt costs all members a timeslice or more, so attempts
   /// become rare until one goes well.
   static constexpr std::uint32_t few_yields = 8;
   static constexpr std::uint32_t many_yields = 500;
+
+  /// The clock that is cheapest to read.
+  static std::int64_t tick_now() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return t.tv_sec * 1'000'000'000 + t.tv_nsec;
+  }
+  static void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  bool look_around(Board& board);
+  bool give_way();
+  [[gnu::noinline]] bool note_tick(std::int64_t now);
+  [[gnu::noinline]] void spread_out(Board& board);
+
   std::uint32_t yields_since_tick_ = few_yields;
   std::int64_t crowded_until_ = 0;  // by that clock
   std::int64_t crowded_for_ = 0;
@@ -42,5 +72,45 @@ class BriefWait {
   std::uint32_t waits_ = 0;
   std::int64_t spread_out_again_ = 0;  // not before, by that clock
 };
+
+// Here, and not in the source: see Transfer::meet_on_board.
+
+inline bool BriefWait::until_complete(Board& board) {
+  if (skips_ > 0) {
+    --skips_;
+    return false;
+  }
+  const bool is_complete = look_around(board);
+  if (!is_complete) skips_ = next_skips_;
+  next_skips_ = is_complete ? 1 : std::min(next_skips_ * 2, most_skips);
+  return is_complete;
+}
+
+inline bool BriefWait::look_around(Board& board) {
+  if (++waits_ % waits_between_looks_at_clock == 0) spread_out(board);
+  int looks = 0, yields = 0, here = core();
+  for (;;) {
+    const Board::Sight sight = board.look(here);
+    if (sight == Board::Sight::complete) return true;
+    const bool is_here = sight == Board::Sight::missing_here;
+    if (is_here || ++looks % looks_before_yield == 0) {
+      if (++yields > most_yields || looks >= most_looks || !give_way()) return false;
+      here = core();
+      board.move_to(here);
+    } else {
+      relax();
+    }
+  }
+}
+
+/// False: no more of it.
+inline bool BriefWait::give_way() {
+  const std::int64_t before = tick_now();
+  if (before < crowded_until_) return false;
+  ::sched_yield();
+  ++yields_since_tick_;
+  const std::int64_t after = tick_now();
+  return after == before || note_tick(after);
+}
 
 }  // namespace weft::mpi

@@ -179,7 +179,7 @@ class Transfer final : private message::EarlyWatch {
   void start(std::unique_ptr<Task> task);
 
   /// Lets everything go on, without waiting.
-  void turn();
+  [[gnu::noinline]] void turn();
   /// Until `finished()`; sleeps where nothing happens. Ends early with a failure.
   template <class Finished>
   void until(Finished&& finished) {
@@ -314,9 +314,9 @@ class Transfer final : private message::EarlyWatch {
   void tell_calls();
   void tell_call(const Lane& lane, CallName call);
   void compare_calls(const Lane& lane, CallName theirs);
-  void wait_on_board(const Group& group, Lanes& lanes);
-  void wake_on_board(const Group& group, const Board& board);
-  bool has_other_word(const Group& group, const Lanes& lanes);
+  [[gnu::noinline]] void wait_on_board(const Group& group, Lanes& lanes);
+  [[gnu::noinline]] void wake_on_board(const Group& group, const Board& board);
+  [[gnu::noinline]] bool has_other_word(const Group& group, const Lanes& lanes);
   bool has_early_message(const Group& group, const Lanes& lanes);
   void tell_meeting(const Group& group, const Lanes& lanes);
   void compare_meeting(const Lane& lane, const Header& header);

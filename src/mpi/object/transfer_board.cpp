@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "mpi/object/transfer_lane.hpp"
+#include "runtime/fence.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -21,6 +22,7 @@ constexpr std::uint64_t meeting_bits = 0x7fff'ffff;
 
 bool Transfer::can_have_board(const Group& group) {
   if (!may_have_boards_ || boards_ >= most_boards || lets_others_in()) return false;
+  if (!accept_fences()) return false;
   return std::ranges::all_of(group.members, [&](NodeId node) {
     return node == messenger_.machine().self() || messenger_.has_lane(node);
   });
@@ -35,11 +37,14 @@ void Transfer::set_board(const Group& group, std::unique_ptr<Board> board) {
   lanes->board = std::move(board);
 }
 
-void Transfer::meet_on_board(const Group& group, std::span<const std::byte> values) {
+// In one piece with what it calls, but for what is seldom needed: after a switch between processes
+// the processor predicts no return, and each costs as much as a look at the board.
+[[gnu::flatten]] void Transfer::meet_on_board(const Group& group,
+                                              std::span<const std::byte> values) {
   Lanes& lanes = *lanes_of(group);
   Board& board = *lanes.board;
   board.arrive(lanes.call.with(values.size()), values, BriefWait::core());
-  wake_on_board(group, board);
+  if (board.is_anyone_asleep()) wake_on_board(group, board);
   if (!board.is_complete() && (lets_others_in() || !brief_wait_.until_complete(board))) {
     wait_on_board(group, lanes);
   }
@@ -67,6 +72,7 @@ void Transfer::wake_on_board(const Group& group, const Board& board) {
 void Transfer::wait_on_board(const Group& group, Lanes& lanes) {
   Board& board = *lanes.board;
   board.set_asleep(true);
+  fence_others();
   lanes.waits_on_board = true;
   until([&] {
     return board.is_complete() || has_other_word(group, lanes) || has_early_message(group, lanes);
