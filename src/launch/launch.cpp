@@ -262,7 +262,7 @@ class Launcher final : private HostListener {
   }
 
   void begin_anew(std::uint32_t rank, const std::string& why) {
-    if (const auto line = all_anew_.begin_from_nothing(*lives_, why)) say_(*line);
+    if (const auto line = all_anew_.begin_from_nothing(rank, *lives_, why)) say_(*line);
     ranks_[rank].host->kill(rank);
   }
 
@@ -288,8 +288,8 @@ class Launcher final : private HostListener {
     if (!question) return on_failure(question.error().message);
     if (Ports::is_about_port(*question)) return tell_answer(rank, ports_.answer(*question, rank));
     if (!worlds_) {
-      return tell_answer(rank, {.refusal = "weft run starts further processes, and keeps names, "
-                                           "without --restart and --config alone; leave them out"});
+      return tell_answer(rank, {.refusal = "weft run cannot start processes, or keep names, with "
+                                           "--restart or --config; leave that option out"});
     }
     if (question->kind != LauncherQuestion::Kind::spawn) {
       return tell_answer(rank, worlds_->answer_about_name(*question));
@@ -484,7 +484,7 @@ class Launcher final : private HostListener {
                                         before, left.to_seconds())
                           : "";
     const std::string what = lives_->restarts_all() ? "all ranks anew" : "it anew" + where(rank);
-    say_(fmt::format("{}; starting {}{}", why, what, when));
+    if (!all_anew_.was_said(rank)) say_(fmt::format("{}; starting {}{}", why, what, when));
     told_over_ = false;  // if the job was over, it is not any more
     for (std::uint32_t i = 0; lives_->restarts_all() && i < ranks_.size(); ++i) {
       if (lives_->runs(i)) ranks_[i].host->kill(i);

@@ -70,8 +70,8 @@ class RankOutput {
     }
     return fmt::format(
         "rank {} was started anew and prints something else than its earlier life did, in its "
-        "first {} bytes; a program that is started anew has to repeat itself: print no clocks, "
-        "process numbers or addresses",
+        "first {} bytes; a program that is started anew has to repeat itself: print no "
+        "process numbers or addresses, and no clock that was read before MPI_Init",
         rank, to_skip_);
   }
 

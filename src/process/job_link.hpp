@@ -45,6 +45,7 @@ inline constexpr char stored = 'c';     ///< process → launcher: how many send
 inline constexpr char needs_all = 'm';  ///< process → launcher: it waits for ever for each other
                                         ///< process of the job that dies
 inline constexpr char progress = 'w';   ///< process → launcher: JobProgress
+// The text of `cannot_keep` begins with KeepingWatch::Kind.
 inline constexpr char cannot_keep = 'u';  ///< process → launcher: why it cannot go on keeping what
                                           ///< it sends for later lives of others
 inline constexpr char keep_nothing = 'U';  ///< launcher → process: all ranks are started anew when

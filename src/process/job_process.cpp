@@ -423,9 +423,10 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
 void JobProcess::watch_keeping() {
   const auto limits = keeping_limits(job_);
   if (!limits) return;
-  keeping_ = std::make_unique<KeepingWatch>(*limits, begun_, [this](const std::string& why) {
-    link_->post(launch_message::cannot_keep, why);
-  });
+  keeping_ = std::make_unique<KeepingWatch>(
+      *limits, begun_, [this](KeepingWatch::Kind kind, const std::string& why) {
+        link_->post(launch_message::cannot_keep, static_cast<char>(kind) + why);
+      });
   messenger_->watch_keeping(*keeping_);
   link_->on_keep_nothing([this](const std::set<NodeId>& may_ask) {
     messenger_->stop_keeping([&](NodeId peer) { return may_ask.contains(peer); });

@@ -23,31 +23,32 @@ Duration KeepingWatch::cost(ByteCount kept) const {
   return time_ + Duration(static_cast<std::int64_t>(others * ns_per_byte));
 }
 
-bool KeepingWatch::is_too_much(Instant now, ByteCount kept) const {
-  if (kept > limits_.memory) return true;
+bool KeepingWatch::takes_too_long(Instant now, ByteCount kept) const {
   if (!limits_.share_of_time) return false;
   const Duration paid = std::max(cost(kept) - free_of_charge, Duration{});
   return paid.to_seconds() > (now - begun_).to_seconds() * *limits_.share_of_time;
 }
 
-void KeepingWatch::tell(Instant now, ByteCount kept, bool is_full) {
-  has_told_ = true;
+void KeepingWatch::tell_time(Instant now, ByteCount kept) {
+  told_time_ = true;
+  too_much_(Kind::time,
+            fmt::format("has spent {:.2g} of its {:.2g} s on copies of {} of messages for restarts "
+                        "of other ranks (--outbox SIZE keeps up to SIZE however long it takes)",
+                        cost(kept).to_seconds(), (now - begun_).to_seconds(), to_text(kept)));
+}
+
+void KeepingWatch::tell_memory(ByteCount kept, bool is_full) {
+  told_memory_ = true;
   if (is_full) {
-    return too_much_(
-        fmt::format("has no room for another message among the {} that it keeps for "
-                    "restarts of other ranks (a larger --outbox keeps more)",
-                    to_text(kept)));
+    return too_much_(Kind::memory, fmt::format("keeps {} of messages for restarts of other ranks, "
+                                               "and the next one does not fit into its outbox (a "
+                                               "larger --outbox keeps more)",
+                                               to_text(kept)));
   }
-  if (kept > limits_.memory) {
-    return too_much_(
-        fmt::format("keeps {} of messages for restarts of other ranks, and the limit is {} (a "
-                    "larger --outbox, or --spill DIR, keeps more)",
-                    to_text(kept), to_text(limits_.memory)));
-  }
-  too_much_(
-      fmt::format("has taken {:.2g} of its {:.2g} s to keep {} of messages for restarts of "
-                  "other ranks (--outbox SIZE keeps so many however long it takes)",
-                  cost(kept).to_seconds(), (now - begun_).to_seconds(), to_text(kept)));
+  too_much_(Kind::memory,
+            fmt::format("keeps {} of messages for restarts of other ranks, and the limit is {} (a "
+                        "larger --outbox, or --spill DIR, keeps more)",
+                        to_text(kept), to_text(limits_.memory)));
 }
 
 }  // namespace weft

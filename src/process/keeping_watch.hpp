@@ -25,21 +25,26 @@ class KeepingWatch {
   };
   static constexpr Duration free_of_charge = Duration::milliseconds(250);
 
-  /// `too_much` is called once, in `look`, with the reason: "keeps 1.2 GiB …".
-  KeepingWatch(const Limits& limits, Instant begun,
-               std::function<void(const std::string& why)> too_much)
+  enum class Kind : char {
+    time = 't',    ///< the process could go on
+    memory = 'm',  ///< it waits, or takes memory without end
+  };
+  /// Called in `look`, once for each kind, with the reason: "keeps 1.2 GiB …".
+  using TooMuch = std::function<void(Kind kind, const std::string& why)>;
+  KeepingWatch(const Limits& limits, Instant begun, TooMuch too_much)
       : limits_(limits), begun_(begun), too_much_(std::move(too_much)) {}
 
-  /// A message of that size was copied, in that time of the processor.
+  /// A message of that size was copied.
   void took(Duration time, ByteCount size) {
     time_ = time_ + time;
     timed_ = timed_ + size;
   }
   /// `kept` is all that is kept; `is_full`: messages wait for room among it.
   void look(Instant now, ByteCount kept, bool is_full) {
-    if (has_told_ || (!is_full && kept.value() < look_again_)) return;
+    if (told_memory_ || (!is_full && kept.value() < look_again_)) return;
     look_again_ = kept.value() + between_looks;
-    if (is_full || is_too_much(now, kept)) tell(now, kept, is_full);
+    if (is_full || kept > limits_.memory) return tell_memory(kept, is_full);
+    if (!told_time_ && takes_too_long(now, kept)) tell_time(now, kept);
   }
 
  private:
@@ -47,16 +52,17 @@ class KeepingWatch {
 
   /// Short messages are copied while they are sent; they take as long for a byte as long ones.
   Duration cost(ByteCount kept) const;
-  bool is_too_much(Instant now, ByteCount kept) const;
-  void tell(Instant now, ByteCount kept, bool is_full);
+  bool takes_too_long(Instant now, ByteCount kept) const;
+  void tell_time(Instant now, ByteCount kept);
+  void tell_memory(ByteCount kept, bool is_full);
 
   Limits limits_;
   Instant begun_;
-  std::function<void(const std::string&)> too_much_;
+  TooMuch too_much_;
   Duration time_{};  // of copies that were timed
   ByteCount timed_;
   std::uint64_t look_again_ = 0;  // when so many bytes are kept
-  bool has_told_ = false;
+  bool told_time_ = false, told_memory_ = false;
 };
 
 }  // namespace weft

@@ -19,7 +19,9 @@ Instant at(double seconds) {
 class Watched {
  public:
   explicit Watched(const KeepingWatch::Limits& limits)
-      : watch_(limits, begun, [this](const std::string& why) { told_.push_back(why); }) {}
+      : watch_(limits, begun, [this](KeepingWatch::Kind kind, const std::string& why) {
+          told_.push_back(static_cast<char>(kind) + why);
+        }) {}
   KeepingWatch* operator->() { return &watch_; }
   const std::vector<std::string>& told() const { return told_; }
 
@@ -37,7 +39,8 @@ TEST(keeping_watch, copies_may_take_the_share_of_the_time_beyond_the_first_of_it
   watch->took(Duration::milliseconds(1), ByteCount::mib(1));
   watch->look(at(1.0), ByteCount::mib(101), false);
   ASSERT_EQ(watch.told().size(), 1u);
-  EXPECT_NE(watch.told()[0].find("has taken 0.35 of its 1 s to keep 101 MiB"), std::string::npos)
+  EXPECT_NE(watch.told()[0].find("has spent 0.35 of its 1 s on copies of 101 MiB"),
+            std::string::npos)
       << watch.told()[0];
 }
 
@@ -75,8 +78,22 @@ TEST(keeping_watch, a_message_without_room_is_too_much_at_once_and_is_told_once)
   watch->look(at(0.1), ByteCount(100), true);
   watch->look(at(0.2), ByteCount(100), true);
   ASSERT_EQ(watch.told().size(), 1u);
-  EXPECT_NE(watch.told()[0].find("no room for another message among the 100 B"), std::string::npos)
+  EXPECT_NE(
+      watch.told()[0].find(
+          "keeps 100 B of messages for restarts of other ranks, and the next one does not fit"),
+      std::string::npos)
       << watch.told()[0];
+}
+
+TEST(keeping_watch, memory_is_told_also_after_time_was) {
+  Watched watch({.memory = ByteCount::mib(2), .share_of_time = 0.1});
+  watch->took(Duration::seconds(1), ByteCount::mib(1));
+  watch->look(at(1.0), ByteCount::mib(1), false);
+  watch->look(at(1.0), ByteCount::mib(2), false);
+  watch->look(at(1.0), ByteCount::mib(3), false);
+  ASSERT_EQ(watch.told().size(), 2u);
+  EXPECT_EQ(watch.told()[0][0], 't');
+  EXPECT_EQ(watch.told()[1][0], 'm');
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "base/log.hpp"
 #include "base/make_error.hpp"
 #include "base/units.hpp"
-#include "runtime/clock.hpp"
 
 namespace weft {
 namespace {
@@ -73,9 +72,9 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
 /// A large message is copied, and its time is known.
 Operation Messenger::keep_and_send(NodeId to, const message::FlowKey& flow,
                                    std::span<const std::byte> bytes) {
-  const Duration before = processor_time();
+  const Instant begun = waiter_.now();
   const Operation operation = machine_.send(to, flow, bytes);
-  keeping_->took(processor_time() - before, ByteCount(bytes.size()));
+  keeping_->took(waiter_.now() - begun, ByteCount(bytes.size()));
   return operation;
 }
 

@@ -22,11 +22,4 @@ inline Instant monotonic_now() {
   return Instant(t.tv_sec * 1'000'000'000 + t.tv_nsec) + before_the_machine;
 }
 
-/// The processor time that this thread has used.
-inline Duration processor_time() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return Duration(t.tv_sec * 1'000'000'000 + t.tv_nsec);
-}
-
 }  // namespace weft

@@ -106,6 +106,12 @@ std::size_t write(const Record& record, Differences& before, std::byte* to) {
     case Kind::number:
       at = put(folded(record.value), at);
       break;
+    case Kind::clock: {
+      std::uint64_t& last = before.clocks[record.source % most_clocks];
+      at = put(folded(record.value - last), put(record.source % most_clocks, at));
+      last = record.value;
+      break;
+    }
   }
   return static_cast<std::size_t>(at - to);
 }
@@ -146,12 +152,17 @@ std::size_t read(std::span<const std::byte> from, Differences& before, Record& r
     case Kind::number:
       record.value = unfolded(numbers.next());
       break;
+    case Kind::clock:
+      record.source = static_cast<std::uint32_t>(numbers.next(most_clocks - 1));
+      record.value = before.clocks[record.source] + unfolded(numbers.next());
+      break;
     default:
       return 0;
   }
   if (!numbers.good()) return 0;
   if (record.kind == Kind::match || record.kind == Kind::cancel) before.number = record.value;
   if (record.kind == Kind::time) before.time = record.value;
+  if (record.kind == Kind::clock) before.clocks[record.source] = record.value;
   return 1 + numbers.read();
 }
 

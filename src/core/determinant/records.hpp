@@ -2,6 +2,7 @@
 // Records of outcomes that a program cannot foresee, as bytes (docs/formats.md, "Log of outcomes").
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +20,10 @@ enum class Kind : std::uint8_t {
   kept = 7,     ///< a receive was to be cancelled, and had taken a message
   time = 8,     ///< the clock, in ns: `value`
   number = 9,   ///< what something that is done once gave: `value`
+  clock = 10,   ///< the C library's clock number `source` showed `value`
 };
+/// Numbers of clocks are below this.
+inline constexpr std::uint32_t most_clocks = 64;
 
 struct Record {
   Kind kind = Kind::misses;
@@ -29,10 +33,12 @@ struct Record {
   std::vector<std::uint32_t> places;  ///< ascending
 };
 
-/// Times and numbers of receives are stored as differences to those of the record before.
+/// Times, what each clock showed, and numbers of receives are stored as differences to those of the
+/// record before.
 struct Differences {
   std::uint64_t time = 0;
   std::uint64_t number = 0;
+  std::array<std::uint64_t, most_clocks> clocks{};
 };
 
 /// Most bytes that `write` needs for a record of so many places.

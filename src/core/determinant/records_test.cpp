@@ -12,7 +12,7 @@ namespace {
 
 Record draw(Rng& rng) {
   Record record;
-  record.kind = static_cast<Kind>(1 + rng.below(9));
+  record.kind = static_cast<Kind>(1 + rng.below(10));
   const auto wide = [&] { return rng.next() >> rng.below(64); };
   switch (record.kind) {
     case Kind::misses:
@@ -31,6 +31,9 @@ Record draw(Rng& rng) {
       record.source = static_cast<std::uint32_t>(wide());
       if (record.kind == Kind::match) record.value = wide();
       break;
+    case Kind::clock:
+      record.source = static_cast<std::uint32_t>(rng.below(most_clocks));
+      [[fallthrough]];
     case Kind::cancel:
     case Kind::time:
     case Kind::number:
@@ -84,6 +87,11 @@ TEST(determinant_records, usual_records_take_three_bytes_or_less) {
       3u);
   EXPECT_EQ(write({.kind = Kind::some, .places = {3}}, differences, bytes.data()), 3u);
   EXPECT_EQ(write({.kind = Kind::time, .value = 1'000'000'050}, differences, bytes.data()), 2u);
+  (void)write({.kind = Kind::clock, .value = 1'000'000'000, .source = 1}, differences,
+              bytes.data());
+  EXPECT_EQ(
+      write({.kind = Kind::clock, .value = 1'000'000'050, .source = 1}, differences, bytes.data()),
+      3u);
 }
 
 }  // namespace

@@ -3,11 +3,12 @@
 // asks MPI's library what the program shall see of the C library's clocks. It lives in other
 // people's programs: no exceptions, no logging, no aborts, no C++ library.
 #include <dlfcn.h>
-#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mpi/clocks/clocks.hpp"
 
@@ -16,10 +17,13 @@ using weft::clocks::Teller;
 
 namespace {
 
-Teller the_teller = nullptr;
+/// In memory of its own, which a child of any kind of fork finds empty: its readings are not its
+/// parent's. Null: there is no such memory, and no teller.
+Teller* the_teller = nullptr;
 
 Teller teller() {
-  return __atomic_load_n(&the_teller, __ATOMIC_ACQUIRE);
+  const Teller* const place = __atomic_load_n(&the_teller, __ATOMIC_ACQUIRE);
+  return place != nullptr ? __atomic_load_n(place, __ATOMIC_ACQUIRE) : nullptr;
 }
 
 std::int64_t told(Clock clock, std::int64_t now) {
@@ -48,12 +52,13 @@ timeval in_microseconds(std::int64_t us) {
   return {.tv_sec = us / us_per_s, .tv_usec = us % us_per_s};
 }
 
-void forget_teller() {
-  __atomic_store_n(&the_teller, Teller(nullptr), __ATOMIC_RELEASE);
-}
-
 [[gnu::constructor]] void loaded() {
-  (void)::pthread_atfork(nullptr, nullptr, forget_teller);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const memory =
+      ::mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  if (::madvise(memory, page, MADV_WIPEONFORK) != 0) return;
+  __atomic_store_n(&the_teller, static_cast<Teller*>(memory), __ATOMIC_RELEASE);
 }
 
 }  // namespace
@@ -61,7 +66,7 @@ void forget_teller() {
 extern "C" {
 
 [[gnu::visibility("default")]] void weft_set_clock_teller(Teller teller) {
-  __atomic_store_n(&the_teller, teller, __ATOMIC_RELEASE);
+  if (the_teller != nullptr) __atomic_store_n(the_teller, teller, __ATOMIC_RELEASE);
 }
 
 [[gnu::visibility("default")]] int clock_gettime(clockid_t clock, timespec* at) noexcept {

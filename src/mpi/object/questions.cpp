@@ -108,6 +108,21 @@ std::uint64_t Questions::tell_time(std::uint64_t now_ns) {
   return told;
 }
 
+// A clock that was lost is no failure, as above.
+std::int64_t Questions::tell_clock(std::uint32_t clock, std::int64_t now) {
+  determinant::OutcomeLog* const log = this->log();
+  if (log == nullptr) return now;
+  if (!log->replays()) {
+    record({.kind = Outcome::clock, .value = static_cast<std::uint64_t>(now), .source = clock});
+    return now;
+  }
+  const determinant::Record* const found = replay(Outcome::clock, false);
+  if (found == nullptr) return now;
+  if (found->source == clock) return static_cast<std::int64_t>(found->value);
+  diverge();
+  return now;
+}
+
 const determinant::Record* Questions::replay(Outcome kind, bool may_miss) {
   const determinant::Record* const found = log_->replay(kind, may_miss);
   if (found == nullptr && log_->trouble() != determinant::Trouble::none) diverge();

@@ -62,6 +62,8 @@ class Questions {
   bool is_recorded() { return log() != nullptr; }
   /// The next question has an outcome of an earlier life, which came further than this one has.
   bool replays() { return log() != nullptr && log_->replays(); }
+  /// What the program shall see of the C library's clock of that number, which shows `now`.
+  std::int64_t tell_clock(std::uint32_t clock, std::int64_t now);
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`

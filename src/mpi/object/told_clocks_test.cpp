@@ -64,5 +64,12 @@ TEST_F(Told, processor_time_goes_on_from_what_earlier_lives_have_used) {
   EXPECT_EQ(tell(of_process, 10), 316);
 }
 
+TEST_F(Told, a_life_that_reads_another_clock_does_not_repeat_itself) {
+  EXPECT_EQ(tell(of_the_wall, 5'000), 5'000);
+  begin_life();
+  EXPECT_EQ(tell(of_process, 10), 10);
+  EXPECT_TRUE(questions_->has_diverged());
+}
+
 }  // namespace
 }  // namespace weft::mpi

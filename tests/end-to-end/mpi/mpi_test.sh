@@ -138,7 +138,7 @@ for how in on-failure all; do
   got=$("$weft" run -n 3 --restart $how -- "$programs"/mpi_exposed "$dir/exposed-$how" 2>"$dir/err") ||
     fail "with a window it ends with $?: $(cat "$dir/err")"
   [[ $got == "sum 3660" && -e $dir/exposed-$how/killed ]] || fail "with a window it prints '$got'"
-  grep -q 'MPI_Win_allocate: an earlier life of this process has made the window, .*: all ranks begin again, and repeat nothing' \
+  grep -q 'MPI_Win_allocate: an earlier life of this process has made the window, .*: all ranks restart from the beginning, and repeat nothing' \
     "$dir/err" || fail "with a window it says '$(cat "$dir/err")'"
 done
 
@@ -172,11 +172,11 @@ for limit in "--outbox 1MiB" "--outbox 1MiB --spill $dir" ""; do
     fail "bulk with '$limit' ends with $?: $(cat "$dir/err")"
   [[ $got == "$bulk" ]] || fail "bulk with '$limit' prints '$got', not '$bulk'"
   case $limit in
-    "--outbox 1MiB") why='has no room for another message among the .* it keeps for restarts of other ranks (a larger .*' ;;
-    "") why='has taken .* s to keep .* of messages for restarts of other ranks (--outbox SIZE keeps .*' ;;
+    "--outbox 1MiB") why='keeps .* of messages for restarts of other ranks, and the next one does not fit into its outbox (a larger .*' ;;
+    "") why='has spent .* s on copies of .* of messages for restarts of other ranks (--outbox SIZE keeps .*' ;;
     *) why= ;;
   esac
-  said=$(grep -c "rank [01] $why: from now on no messages are kept, and all ranks start anew when one is killed" \
+  said=$(grep -c "rank [01] $why: from now on no messages are kept, and all ranks restart when one is killed" \
     "$dir/err" || true)
   [[ $said == $([[ -z $why ]] && echo 0 || echo 1) ]] || fail "bulk with '$limit' says '$(cat "$dir/err")'"
   [[ -n $why || ! -s $dir/err ]] || fail "bulk with '$limit' says '$(cat "$dir/err")'"
@@ -211,7 +211,7 @@ mkdir "$dir/dice" "$dir/told"
 got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/dice" 2>"$dir/err") ||
   fail "a program that does not repeat itself ends with $?: $(cat "$dir/err")"
 [[ $got == "all agree" ]] || fail "a program that does not repeat itself prints '$got'"
-(($(grep -c 'differs from what an earlier one sent; .*: all ranks begin again, and repeat nothing' "$dir/err") == 1)) ||
+(($(grep -c 'differs from what an earlier one sent: all ranks restart from the beginning, and repeat nothing' "$dir/err") == 1)) ||
   fail "a program that does not repeat itself says '$(cat "$dir/err")'"
 code=0
 "$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/told" told >"$dir/out" 2>"$dir/err" || code=$?

@@ -34,7 +34,7 @@ refused() {
   ! "${@:2}" >"$dir/out" 2>&1 || fail "${*:2} ends well"
   grep -q -- "$1" "$dir/out" || fail "${*:2}: no line '$1': $(cat "$dir/out")"
 }
-refused 'MPI_Comm_spawn: weft run starts further processes.*without --restart and --config' \
+refused 'MPI_Comm_spawn: weft run cannot start processes.*with --restart or --config' \
   "$weft" run -n 2 --restart on-failure -- "$program"
 # Those of the standard's ABI find weft's library by themselves.
 [[ $program != */standard_* ]] || refused 'MPI_Comm_spawn: it needs weft run' "$program"
