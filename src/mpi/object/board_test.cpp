@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <vector>
@@ -67,7 +66,7 @@ void meet_in_random_order(std::uint32_t members, std::uint64_t seed) {
     for (std::uint32_t k = 0; k < members; ++k) {
       ASSERT_GE(table[k].meeting(), left[i]) << "member " << k << " has not arrived";
       const auto expected = values_of(k, left[i], bytes);
-      ASSERT_EQ(std::memcmp(board.values(k), expected.data(), bytes), 0)
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), board.values(k)))
           << members << " members, seed " << seed << ", meeting " << left[i] << ", member " << k;
     }
     if (left[i] == meetings) ++done;
