@@ -38,7 +38,7 @@ std::optional<std::string> AllAnew::begin_from_nothing(std::uint32_t rank, RankL
   return why + ": all ranks restart from the beginning, and repeat nothing";
 }
 
-bool AllAnew::may_start(std::uint32_t rank, const RankLives& lives) {
+bool AllAnew::on_start(std::uint32_t rank, const RankLives& lives) {
   if (attempt_ > 0) ++attempt_;
   const bool reads_again = rank == 0 || lives.restarts_all();
   return !reads_again || !input_.may_have_been_read();

@@ -30,9 +30,10 @@ class AllAnew {
   /// Returns the line that says so; none: it was said.
   std::optional<std::string> begin_from_nothing(std::uint32_t rank, RankLives& lives,
                                                 std::string why);
-  /// Ranks are started anew: all, or this one. False: a pipe that was read is lost with them.
-  bool may_start(std::uint32_t rank, const RankLives& lives);
-  /// The rest of a sentence about a rank that may not start then.
+  /// Ranks are to be started anew: all, or this one; that counts as an attempt where they begin
+  /// from nothing. False: they cannot be, as a pipe that was read is lost with them.
+  bool on_start(std::uint32_t rank, const RankLives& lives);
+  /// The rest of a sentence about a rank that cannot be started then.
   static constexpr const char* lost_input =
       "; the job's input is a pipe, of which nothing can be read again: give it a file (< FILE)";
   /// That rank ends since it has not repeated itself, which was said.

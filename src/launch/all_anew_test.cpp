@@ -54,13 +54,13 @@ TEST(all_anew, keeps_messages_where_all_would_lose_their_input) {
   AllAnew all(pipe[0]);
   all.cannot_keep(1, "tkeeps too much");
   EXPECT_FALSE(all.go_over(lives).has_value());
-  EXPECT_TRUE(all.may_start(1, lives));
+  EXPECT_TRUE(all.on_start(1, lives));
   all.cannot_keep(0, "mhas no room");
   const auto line = all.go_over(lives);
   ASSERT_TRUE(line.has_value()) << "else it would wait for ever";
   EXPECT_NE(line->find("rank 0 has no room"), std::string::npos) << *line;
-  EXPECT_FALSE(all.may_start(0, lives)) << "it reads the input";
-  EXPECT_FALSE(all.may_start(1, lives));
+  EXPECT_FALSE(all.on_start(0, lives)) << "it reads the input";
+  EXPECT_FALSE(all.on_start(1, lives));
   ::close(pipe[0]);
   ::close(pipe[1]);
 }
@@ -68,13 +68,13 @@ TEST(all_anew, keeps_messages_where_all_would_lose_their_input) {
 TEST(all_anew, counts_the_times_at_which_all_begin_from_nothing) {
   RankLives lives = running();
   AllAnew all(-1);
-  EXPECT_TRUE(all.may_start(0, lives));
+  EXPECT_TRUE(all.on_start(0, lives));
   EXPECT_EQ(all.attempt(), 0u);
   EXPECT_TRUE(all.begin_from_nothing(1, lives, "rank 1 differs").has_value());
   EXPECT_FALSE(all.begin_from_nothing(0, lives, "rank 0 does, too").has_value());
-  EXPECT_TRUE(all.may_start(0, lives));
+  EXPECT_TRUE(all.on_start(0, lives));
   EXPECT_EQ(all.attempt(), 2u);
-  EXPECT_TRUE(all.may_start(1, lives));
+  EXPECT_TRUE(all.on_start(1, lives));
   EXPECT_EQ(all.attempt(), 3u) << "what those lives recorded is void as well";
 }
 

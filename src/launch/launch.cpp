@@ -474,7 +474,7 @@ class Launcher final : private HostListener {
   }
 
   void start_anew(std::uint32_t rank, const std::string& why) {
-    if (!all_anew_.may_start(rank, *lives_)) return on_failure(why + AllAnew::lost_input);
+    if (!all_anew_.on_start(rank, *lives_)) return on_failure(why + AllAnew::lost_input);
     const std::string& before = ranks_[rank].host->name();
     await_start(rank, why);
     if (waiting_.count(rank) == 0) return;

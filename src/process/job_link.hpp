@@ -50,7 +50,7 @@ inline constexpr char cannot_keep = 'u';  ///< process → launcher: why it cann
                                           ///< it sends for later lives of others
 inline constexpr char keep_nothing = 'U';  ///< launcher → process: all ranks are started anew when
                                            ///< one dies, from now on; "RANK " for each of which a
-                                           ///< later life has begun, or will
+                                           ///< later life has begun
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)
 inline constexpr char question = 'k';  ///< process → launcher: LauncherQuestion, one at a time

@@ -82,8 +82,8 @@ class Board {
   std::byte* values(std::uint32_t member) { return taken_.data() + member * stride_; }
 
   /// This member is going to sleep until somebody wakes it, or does so no more. Before it sleeps,
-  /// it calls `fence_others` (runtime/fence) and looks once more: whoever has not arrived by then
-  /// sees that it sleeps.
+  /// it calls `fence_others` (runtime/fence) and looks once more. Members that arrive after that
+  /// look see that it sleeps.
   void set_asleep(bool asleep) { own().asleep.store(asleep ? 1 : 0); }
   bool is_anyone_asleep() const {
     std::uint32_t asleep = 0;
