@@ -201,6 +201,7 @@ struct Library {
   Communicator world, self;
   MPI_Comm parent = MPI_COMM_NULL;     ///< of a world that others had started
   MPI_Comm everybody = MPI_COMM_NULL;  ///< of the job's nodes, for ports
+  bool is_asking = false;              ///< a thread waits for an answer of the launcher
   Objects<Communicator> communicators;
   Objects<MadeType> types;
   std::vector<int> freed_types;  ///< numbers of those that may still be used

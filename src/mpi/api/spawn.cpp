@@ -11,14 +11,22 @@ namespace weft::mpi {
 
 Result<LauncherAnswer> ask_launcher(const LauncherQuestion& question) {
   Library& mpi = library();
+  const auto wait_until = [&mpi](const auto& is_so) {
+    while (!mpi.transfer->failure() && !is_so()) {
+      mpi.transfer->turn();
+      rest();
+    }
+  };
+  // An answer does not name its question, so threads ask one after the other.
+  wait_until([&mpi] { return !mpi.is_asking; });
+  if (mpi.transfer->failure()) return *mpi.transfer->failure();
   if (!mpi.process->ask(question)) {
     return Error{ErrorCode::unavailable, "it needs weft run, which starts this job's processes"};
   }
   std::optional<Result<LauncherAnswer>> answer;
-  while (!mpi.transfer->failure() && !(answer = mpi.process->take_answer())) {
-    mpi.transfer->turn();
-    rest();
-  }
+  mpi.is_asking = true;
+  wait_until([&] { return (answer = mpi.process->take_answer()).has_value(); });
+  mpi.is_asking = false;
   if (!answer) return *mpi.transfer->failure();
   if (answer->ok() && !(*answer)->refusal.empty()) {
     return Error{ErrorCode::unavailable, (*answer)->refusal};

@@ -2,6 +2,7 @@
 // Starts itself, and other programs of its own, while it runs; groups that meet at a port and by a
 // name. Prints sums that depend on all processes.
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int work(MPI_Comm between, int is_parent) {
   MPI_Comm_rank(between, &rank);
   MPI_Comm_size(between, &size);
   MPI_Comm_remote_size(between, &remote);
-  static int long_one[50000];
+  int long_one[50000];
   if (is_parent && rank == 0) {
     for (int child = 0; child < remote; ++child) {
       for (int i = 0; i < 50000; ++i) long_one[i] = i + child;
@@ -147,8 +148,47 @@ static void try_to_start(char* self, char* command, int processes) {
   MPI_Comm_disconnect(&children);
 }
 
+struct Starter {
+  char* program;
+  MPI_Comm comm;
+  int sum;
+};
+
+static void* start_by_thread(void* argument) {
+  struct Starter* starter = argument;
+  char* first[] = {"first", NULL};
+  MPI_Comm children;
+  MPI_Comm_spawn(starter->program, first, 2, MPI_INFO_NULL, 0, starter->comm, &children,
+                 MPI_ERRCODES_IGNORE);
+  starter->sum = work(children, 1);
+  MPI_Comm_disconnect(&children);
+  return NULL;
+}
+
+// Threads ask for processes at the same time.
+static void start_by_threads(char* program) {
+  enum { count = 4 };
+  pthread_t threads[count];
+  struct Starter starters[count];
+  for (int i = 0; i < count; ++i) {
+    starters[i].program = program;
+    MPI_Comm_dup(MPI_COMM_SELF, &starters[i].comm);
+  }
+  for (int i = 0; i < count; ++i) {
+    pthread_create(&threads[i], NULL, start_by_thread, &starters[i]);
+  }
+  for (int i = 0; i < count; ++i) {
+    pthread_join(threads[i], NULL);
+    check(starters[i].sum == 3, "the sum of a thread");
+    MPI_Comm_free(&starters[i].comm);
+  }
+  printf("%d threads\n", count);
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level;
+  const int by_threads = argc > 1 && strcmp(argv[1], "threads") == 0;
+  MPI_Init_thread(&argc, &argv, by_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm parent, children;
   MPI_Comm_get_parent(&parent);
   int rank, size;
@@ -156,6 +196,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (parent != MPI_COMM_NULL) {
     child(parent, argc > 1 ? argv[1] : "");
+  } else if (by_threads) {
+    start_by_threads(argv[0]);
   } else if (argc > 2 && strcmp(argv[1], "tries") == 0) {
     try_to_start(argv[0], argv[2], atoi(argv[3]));
   } else if (argc > 2) {

@@ -62,6 +62,9 @@ for tried in '/bin/true 3' "$dir/killed 2" "$dir/unknown 1" '/bin/true 200'; do
   [[ $got == "sum 3" ]] || fail "$tried prints '$got'"
 done
 
+got=$(timeout 100 "$weft" run -n 1 -- "$program" threads) || fail "threads end with $?"
+[[ $got == "4 threads" ]] || fail "threads print '$got'"
+
 # A process that dies once it has asked gets no children. The launcher stands until both have happened.
 printf '#!/bin/sh\ntouch "%s"\n' "$dir/started" >"$dir/child"
 chmod +x "$dir/child"
