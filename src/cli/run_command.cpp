@@ -227,7 +227,8 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
              "fail operations that wait for a process that has been gone for this long",
              "10s, or 100ms for each process");
   add_parsed(*command, "--inbox", s.launch.inbox, parse_byte_count,
-             "memory for unexpected messages, per process", "16MiB");
+             "memory for unexpected messages, per process; of MPI programs it has no limit",
+             "16MiB");
   add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,
              "memory for messages kept for other processes, per process", "no limit");
   command->add_flag("--outbox-fails", s.launch.outbox_fails,

@@ -105,30 +105,34 @@ std::optional<Archive::Message> Archive::find(Serial serial) {
   return Message{.bytes = run->body.view(), .digest = run->digest};
 }
 
-Archive::Message Archive::find_shared(Run& run, Serial serial) {
-  if (!cursor_.is_valid || cursor_.run != run.first || cursor_.serial > serial) {
-    cursor_ = {.run = run.first,
-               .serial = run.first,
-               .offset = 0,
-               .digest = run.digest_before,
-               .is_valid = true};
-  }
+void Archive::read(const Run& run, Serial serial, std::size_t offset, std::uint64_t digest_before) {
   const std::span<const std::byte> all = run.body.view();
-  for (;;) {
-    const std::size_t length = length_at(all, cursor_.offset);
-    const auto bytes = all.subspan(cursor_.offset + bytes_of_length(length), length);
-    const Serial at = cursor_.serial++;
-    cursor_.offset += bytes_of_length(length) + length;
-    if (cursor_.digest != 0) cursor_.digest = digest_after(cursor_.digest, at, bytes);
-    if (at == serial) return {.bytes = bytes, .digest = cursor_.digest};
+  const std::size_t length = length_at(all, offset);
+  const std::size_t begin = offset + bytes_of_length(length);
+  const std::uint64_t digest =
+      digest_before == 0 ? 0 : digest_after(digest_before, serial, all.subspan(begin, length));
+  cursor_ = {.run = run.first,
+             .serial = serial,
+             .length = length,
+             .end = begin + length,
+             .digest = digest,
+             .is_valid = true};
+}
+
+Archive::Message Archive::find_shared(const Run& run, Serial serial) {
+  if (!cursor_.is_valid || cursor_.run != run.first || cursor_.serial > serial) {
+    read(run, run.first, 0, run.digest_before);
   }
+  while (cursor_.serial < serial) read(run, cursor_.serial + 1, cursor_.end, cursor_.digest);
+  return {.bytes = run.body.view().subspan(cursor_.end - cursor_.length, cursor_.length),
+          .digest = cursor_.digest};
 }
 
 void Archive::forget(Serial before) {
-  cursor_.is_valid = false;
   while (!runs_.empty()) {
     const Run& run = runs_.front();
     if (run.first + run.count > before || run.writes_out > 0) return;
+    if (cursor_.run == run.first) cursor_.is_valid = false;
     runs_.pop_front();
   }
 }

@@ -59,18 +59,21 @@ class Archive {
     bool is_shared = false;
     bool is_gone = false;
   };
-  /// The position of the last read, as mostly the next one is wanted.
+  /// The message of a shared run that was read last, since mostly the next one is wanted, or the
+  /// same once more.
   struct Cursor {
     Serial run = 0;  // its first
     Serial serial = 0;
-    std::size_t offset = 0;
-    std::uint64_t digest = 0;  // before it
+    std::size_t length = 0;
+    std::size_t end = 0;       // of the message, in the run
+    std::uint64_t digest = 0;  // after it
     bool is_valid = false;
   };
 
   Run* run_of(Serial serial);
   bool make_room(BodyPool& pool, Run& run, std::size_t bytes);
-  Message find_shared(Run& run, Serial serial);
+  Message find_shared(const Run& run, Serial serial);
+  void read(const Run& run, Serial serial, std::size_t offset, std::uint64_t digest_before);
 
   GrowingRing<Run> runs_;
   Cursor cursor_;

@@ -339,11 +339,18 @@ TEST(archive, gives_back_messages_of_any_size_until_they_are_forgotten) {
     expected = digest_after(expected, i, all[i]);
     EXPECT_EQ(found->digest, expected);
     EXPECT_TRUE(std::ranges::equal(found->bytes, all[i])) << i;
+    EXPECT_EQ(archive.find(i)->digest, expected);  // once more
   }
   for (const std::size_t i : {2999u, 17u, 1500u, 3u}) {
     EXPECT_TRUE(std::ranges::equal(archive.find(i)->bytes, all[i])) << i;
   }
   EXPECT_FALSE(archive.find(all.size()));
+  // What was read last stays readable, or is forgotten itself.
+  EXPECT_TRUE(std::ranges::equal(archive.find(2)->bytes, all[2]));
+  for (std::size_t i = 0; i < 1500; i += 10) {
+    archive.forget(i);
+    EXPECT_TRUE(std::ranges::equal(archive.find(i + 1)->bytes, all[i + 1])) << i;
+  }
   archive.forget(1500);
   EXPECT_FALSE(archive.find(0));
   EXPECT_TRUE(std::ranges::equal(archive.find(1500)->bytes, all[1500]));
