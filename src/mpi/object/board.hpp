@@ -28,14 +28,15 @@ class Board {
   static constexpr std::uint32_t most_members = 16;
   static constexpr std::size_t most_bytes = 128;
   static constexpr std::size_t memory_bytes(std::uint32_t members) {
-    return members * sizeof(Slot);
+    return sizeof(Sleepers) + members * sizeof(Slot);
   }
 
   /// `memory` is `memory_bytes(members)` zeros at first, at a multiple of 64; `self` is one of at
   /// most `most_members` members.
   Board(std::shared_ptr<std::byte> memory, std::uint32_t members, std::uint32_t self)
       : memory_(std::move(memory)),
-        slots_(reinterpret_cast<Slot*>(memory_.get())),
+        sleepers_(reinterpret_cast<Sleepers*>(memory_.get())),
+        slots_(reinterpret_cast<Slot*>(memory_.get() + sizeof(Sleepers))),
         members_(members),
         self_(self) {}
 
@@ -84,14 +85,13 @@ class Board {
   /// This member is going to sleep until somebody wakes it, or does so no more. Before it sleeps,
   /// it calls `fence_others` (runtime/fence) and looks once more. Members that arrive after that
   /// look see that it sleeps.
-  void set_asleep(bool asleep) { own().asleep.store(asleep ? 1 : 0); }
-  bool is_anyone_asleep() const {
-    std::uint32_t asleep = 0;
-    for (std::uint32_t i = 0; i < members_; ++i) asleep |= slots_[i].asleep.load();
-    return asleep != 0;
+  void set_asleep(bool asleep) {
+    const std::uint32_t own = 1u << self_;
+    asleep ? sleepers_->members.fetch_or(own) : sleepers_->members.fetch_and(~own);
   }
+  bool is_anyone_asleep() const { return sleepers_->members.load() != 0; }
   bool is_asleep(std::uint32_t member) const {
-    return member != self_ && slots_[member].asleep.load() != 0;
+    return member != self_ && (sleepers_->members.load() >> member & 1) != 0;
   }
 
   std::uint32_t members() const { return members_; }
@@ -100,16 +100,20 @@ class Board {
  private:
   /// So few values lie on the cache line that all read anyway.
   static constexpr std::size_t few_bytes = 16;
+  /// On a cache line that seldom changes: all look at it at each meeting.
+  struct alignas(64) Sleepers {
+    std::atomic<std::uint32_t> members;  // bits
+  };
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> meeting;  // the latest one at which it has arrived
     std::atomic<std::uint64_t> words[2];
     std::atomic<std::int32_t> core;
-    std::atomic<std::uint32_t> asleep;
     std::byte few[2][few_bytes];
     std::byte values[2][most_bytes];
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   static_assert(sizeof(Slot) == 64 + 2 * most_bytes);
+  static_assert(most_members <= 32);
 
   void take(std::uint32_t member);
   Slot& own() { return slots_[self_]; }
@@ -120,6 +124,7 @@ class Board {
   }
 
   std::shared_ptr<std::byte> memory_;
+  Sleepers* sleepers_;
   Slot* slots_;
   std::uint32_t members_;
   std::uint32_t self_;
