@@ -134,15 +134,20 @@ void Collective::check_root(int root) {
 
 int Collective::run_now(const collective::Request& what, const std::byte* input, std::byte* output,
                         const FoldBytes& fold) {
+  library().transfer->begin_collective(group(), what.operation, what.root);
+  run_begun(what, input, output, fold);
+  return call.settle(communicator);
+}
+
+void Collective::run_begun(const collective::Request& what, const std::byte* input,
+                           std::byte* output, const FoldBytes& fold) {
   Transfer& transfer = *library().transfer;
-  transfer.begin_collective(group(), what.operation, what.root);
-  if (run_short(transfer, group(), what, input, output, fold)) return call.settle(communicator);
+  if (run_short(transfer, group(), what, input, output, fold)) return;
   if (const collective::Plan* const plan = communicator->plans.find_or_make(group(), what)) {
     run_plan(transfer, group(), plan, input, output, fold);
   } else {
     run_plan(transfer, group(), plan_for(group(), what), input, output, fold);
   }
-  return call.settle(communicator);
 }
 
 /// Each operation under way has flows of its own. They are used again by a later one, which begins

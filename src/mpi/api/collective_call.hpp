@@ -16,6 +16,7 @@
 #include "mpi/api/library.hpp"
 #include "mpi/object/collectives.hpp"
 #include "mpi/object/fold.hpp"
+#include "mpi/object/transfer_board.hpp"
 
 namespace weft::mpi {
 
@@ -154,11 +155,24 @@ struct Collective {
   /// Runs the operation to its end on packed bytes and returns MPI's error code.
   int run_now(const collective::Request& what, const std::byte* input, std::byte* output,
               const FoldBytes& fold);
+  /// The same of one for which the group may have a board; in one piece with it (transfer_board).
+  [[gnu::always_inline]] int run_on_board_now(const collective::Request& what,
+                                              const std::byte* input, std::byte* output,
+                                              const FoldBytes& fold) {
+    Transfer& transfer = *library().transfer;
+    transfer.begin_collective(group(), what.operation, what.root);
+    if (!run_on_board(transfer, group(), what, input, output, fold)) {
+      run_begun(what, input, output, fold);
+    }
+    return call.settle(communicator);
+  }
   /// Runs the operation to its end, or starts it when `request` is set. Returns MPI's error code.
   int run(std::unique_ptr<CollectiveJob> job);
 
  private:
   void refuse_alias();
+  void run_begun(const collective::Request& what, const std::byte* input, std::byte* output,
+                 const FoldBytes& fold);
   CollectiveFlows& next_flows();
 };
 

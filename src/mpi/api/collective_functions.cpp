@@ -5,6 +5,7 @@
 // same table, and abi_test compares those with the installed headers.
 #include "mpi/api/collective_call.hpp"
 #include "mpi/api/counted.hpp"
+#include "mpi/api/intercommunicators.hpp"
 #include "mpi/api/topology.hpp"
 
 namespace weft::mpi {
@@ -23,7 +24,8 @@ using namespace weft::mpi;
 
 int MPI_Barrier(MPI_Comm comm) {
   Collective c("MPI_Barrier", comm);
-  return barrier(c);
+  if (!c.ok() || is_inter(*c.communicator)) return barrier(c);
+  return c.run_on_board_now({.operation = weft::collective::Operation::barrier}, {}, {}, {});
 }
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {

@@ -209,12 +209,13 @@ int allreduce(Collective& c, const void* input, void* output, std::int64_t count
     if (!c.ok() || !c.check_count(count)) return c.error;
     const bool in_place = input == abi::in_place;
     auto* const out = static_cast<std::byte*>(output);
-    return c.run_now({.operation = Operation::allreduce,
-                      .bytes = static_cast<std::uint64_t>(count) * datatype->size(),
-                      .element_bytes = with.element_bytes,
-                      .may_regroup = with.may_regroup,
-                      .in_place = in_place},
-                     in_place ? out : static_cast<const std::byte*>(input), out, with.fold);
+    return c.run_on_board_now({.operation = Operation::allreduce,
+                               .bytes = static_cast<std::uint64_t>(count) * datatype->size(),
+                               .element_bytes = with.element_bytes,
+                               .may_regroup = with.may_regroup,
+                               .in_place = in_place},
+                              in_place ? out : static_cast<const std::byte*>(input), out,
+                              with.fold);
   }
   return fold_vectors(c, Operation::allreduce, input, output, count, type, op, 0);
 }

@@ -57,7 +57,7 @@ class Board {
   };
   /// Whether the latest meeting is complete, as seen from that core.
   Sight look(int core);
-  bool is_complete() {
+  [[gnu::always_inline]] bool is_complete() {
     while (complete_ < members_ && has_arrived(complete_)) take(complete_++);
     return complete_ == members_;
   }
@@ -139,8 +139,9 @@ class Board {
   alignas(std::max_align_t) std::array<std::byte, most_members * most_bytes> taken_;
 };
 
-// Here, and not in the source: see Transfer::meet_on_board.
-inline void Board::arrive(std::uint64_t word, std::span<const std::byte> values, int core) {
+// Here, and not in the source: see transfer_board.hpp.
+[[gnu::always_inline]] inline void Board::arrive(std::uint64_t word,
+                                                 std::span<const std::byte> values, int core) {
   WEFT_CHECK(values.size() <= most_bytes);
   ++meeting_;
   word_ = word;
@@ -158,7 +159,7 @@ inline void Board::arrive(std::uint64_t word, std::span<const std::byte> values,
   own().meeting.store(meeting_, std::memory_order_release);
 }
 
-inline Board::Sight Board::look(int core) {
+[[gnu::always_inline]] inline Board::Sight Board::look(int core) {
   if (is_complete()) return Sight::complete;
   for (std::uint32_t i = complete_; i < members_; ++i) {
     if (slots_[i].core.load(std::memory_order_relaxed) == core && !has_arrived(i)) {
@@ -168,7 +169,7 @@ inline Board::Sight Board::look(int core) {
   return Sight::missing_elsewhere;
 }
 
-inline void Board::take(std::uint32_t member) {
+[[gnu::always_inline]] inline void Board::take(std::uint32_t member) {
   has_one_word_ = has_one_word_ && word_of(member) == word_;
   if (bytes_ > 0) copy_bytes(values(member), values_of(member, bytes_), bytes_);
 }

@@ -73,9 +73,9 @@ class BriefWait {
   std::int64_t spread_out_again_ = 0;  // not before, by that clock
 };
 
-// Here, and not in the source: see Transfer::meet_on_board.
+// Here, and not in the source: see transfer_board.hpp.
 
-inline bool BriefWait::until_complete(Board& board) {
+[[gnu::always_inline]] inline bool BriefWait::until_complete(Board& board) {
   if (skips_ > 0) {
     --skips_;
     return false;
@@ -86,7 +86,7 @@ inline bool BriefWait::until_complete(Board& board) {
   return is_complete;
 }
 
-inline bool BriefWait::look_around(Board& board) {
+[[gnu::always_inline]] inline bool BriefWait::look_around(Board& board) {
   if (++waits_ % waits_between_looks_at_clock == 0) spread_out(board);
   int looks = 0, yields = 0, here = core();
   for (;;) {
@@ -104,7 +104,7 @@ inline bool BriefWait::look_around(Board& board) {
 }
 
 /// False: no more of it.
-inline bool BriefWait::give_way() {
+[[gnu::always_inline]] inline bool BriefWait::give_way() {
   const std::int64_t before = tick_now();
   if (before < crowded_until_) return false;
   ::sched_yield();

@@ -7,6 +7,7 @@
 
 #include "base/copy.hpp"
 #include "mpi/object/board_agreement.hpp"
+#include "mpi/object/transfer_board.hpp"
 
 namespace weft::mpi {
 
@@ -190,7 +191,8 @@ void fold_all(Transfer& transfer, const Group& group, std::span<std::byte> value
   }
 }
 
-/// Members that share memory look there whether all have come. Two are faster by a message.
+}  // namespace
+
 bool fits_board(const Group& group, const collective::Request& request) {
   if (group.size() < 3 || group.size() > Board::most_members) return false;
   return request.operation == collective::Operation::barrier ||
@@ -198,8 +200,6 @@ bool fits_board(const Group& group, const collective::Request& request) {
           request.bytes <= Board::most_bytes);
 }
 
-/// The values of all members, as the plan for the same request folds them: the result has the same
-/// bits.
 const std::byte* fold_on(Board& board, std::uint64_t bytes, bool may_regroup,
                          const FoldBytes& fold) {
   const std::uint32_t members = board.members();
@@ -226,25 +226,11 @@ const std::byte* fold_on(Board& board, std::uint64_t bytes, bool may_regroup,
   return board.values(place[0]);
 }
 
-void run_on_board(Transfer& transfer, const Group& group, Board& board,
-                  const collective::Request& request, const std::byte* input, std::byte* output,
-                  const FoldBytes& fold) {
-  transfer.meet_on_board(group, {input, request.bytes});
-  if (transfer.failure() || request.bytes == 0) return;
-  const std::byte* const result = fold_on(board, request.bytes, request.may_regroup, fold);
-  copy_bytes(output, result, request.bytes);
-}
-
-}  // namespace
-
 bool run_short(Transfer& transfer, const Group& group, const collective::Request& request,
                const std::byte* input, std::byte* output, const FoldBytes& fold) {
   if (transfer.failure() || !transfer.has_short(group)) return false;
   if (fits_board(group, request)) {
-    if (Board* const board = transfer.find_board(group)) {
-      run_on_board(transfer, group, *board, request, input, output, fold);
-      return true;
-    }
+    if (run_on_board(transfer, group, request, input, output, fold)) return true;
     if (transfer.is_board_due(group)) agree_on_board(transfer, group);
   }
   if (request.operation == collective::Operation::barrier) {

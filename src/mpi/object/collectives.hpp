@@ -76,6 +76,14 @@ class PlanRun final {
   std::size_t ended_ = 0;  // all steps before this one have completed
 };
 
+/// Whether a board of that group, if it has one, would have room for the operation. Members that
+/// share memory look there whether all have come; two are faster by a message.
+bool fits_board(const Group& group, const collective::Request& request);
+/// Folds the values of all members on a board, in the order of the plan for the same request: the
+/// result has the same bits. It is valid until the board's next meeting.
+const std::byte* fold_on(Board& board, std::uint64_t bytes, bool may_regroup,
+                         const FoldBytes& fold);
+
 /// Runs a barrier, or an allreduce of few bytes, without a plan, which would take longer than what
 /// it plans: on the group's board if it has one, else a barrier, or an allreduce between two
 /// members or among a larger power of two of them, straight on short messages. All members decide

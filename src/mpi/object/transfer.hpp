@@ -167,7 +167,7 @@ class Transfer final : private message::EarlyWatch {
     return lanes != nullptr && lanes->calls_before_board > 0 && --lanes->calls_before_board == 0;
   }
   /// Meets all other members on the group's board. Returns when all have arrived, or with a
-  /// failure.
+  /// failure. In transfer_board.hpp.
   void meet_on_board(const Group& group, std::span<const std::byte> values);
   /// Starts an exchange of the collectives' flow of that tag; `done` becomes true, and outlives it.
   void send_plain(const Group& group, std::uint32_t to, std::int32_t tag,
@@ -247,6 +247,8 @@ class Transfer final : private message::EarlyWatch {
   };
   /// Then a group has called enough short operations to be worth a board.
   static constexpr std::uint32_t calls_to_board = 16;
+  /// A program may do nothing but meet; others' messages for it go on in a turn.
+  static constexpr std::uint32_t meetings_per_turn = 64;
   /// Not more than any fabric carries in an envelope, so that all processes have the same limit.
   static constexpr std::size_t most_short = 2 << 10;
   struct Unexpected;

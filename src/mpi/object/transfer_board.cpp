@@ -14,8 +14,6 @@ namespace {
 
 /// Of one process: each has a page or two, and programs make communicators by the thousand.
 constexpr std::size_t most_boards = 64;
-/// A program may do nothing but meet; others' messages for it go on in a turn.
-constexpr std::uint32_t meetings_per_turn = 64;
 constexpr std::uint64_t meeting_bits = 0x7fff'ffff;
 
 }  // namespace
@@ -35,24 +33,6 @@ void Transfer::set_board(const Group& group, std::unique_ptr<Board> board) {
   if (board != nullptr) ++boards_;
   lanes->calls_before_board = 0;
   lanes->board = std::move(board);
-}
-
-// In one piece with what it calls, but for what is seldom needed: after a switch between processes
-// the processor predicts no return, and each costs as much as a look at the board.
-[[gnu::flatten]] void Transfer::meet_on_board(const Group& group,
-                                              std::span<const std::byte> values) {
-  Lanes& lanes = *lanes_of(group);
-  Board& board = *lanes.board;
-  board.arrive(lanes.call.with(values.size()), values, BriefWait::core());
-  if (board.is_anyone_asleep()) wake_on_board(group, board);
-  if (!board.is_complete() && (lets_others_in() || !brief_wait_.until_complete(board))) {
-    wait_on_board(group, lanes);
-  }
-  if (failure_ || (!board.has_one_word() && has_other_word(group, lanes))) return;
-  const bool is_idle = operations_.empty() && tasks_.empty() && matched_.empty();
-  if (is_idle && ++meetings_without_turn_ < meetings_per_turn) return;
-  meetings_without_turn_ = 0;
-  turn();
 }
 
 // The last one to arrive sees everybody who sleeps: each says so before it looks for the last time.
