@@ -11,6 +11,15 @@ namespace weft {
 /// The core of that number among `cores`, which are more.
 int core_of(const cpu_set_t& cores, std::uint64_t number);
 
+/// Tells the core that this thread looks at memory again and again until another core changes it.
+inline void relax_core() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// Moves the calling thread to that core, one of `allowed`, which are all that it may use. It is
 /// bound to the core for this moment only. Takes some microseconds.
 void move_to_core(int core, const cpu_set_t& allowed);

@@ -82,9 +82,7 @@ int MPI_Win_fence(int assertion, MPI_Win handle) {
   return with_window("MPI_Win_fence", handle, [&](const Call& call, WindowObject& window) {
     const int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
     if (error != MPI_SUCCESS) return error;
-    window.window->flush_all();
-    run_collective(*library().transfer, window.communicator.group,
-                   {.operation = weft::collective::Operation::barrier}, nullptr, nullptr);
+    window.window->fence();
     window.epochs.is_fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
     return error;
   });

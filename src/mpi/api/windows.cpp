@@ -18,7 +18,9 @@
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/text.hpp"
+#include "mpi/object/message_window.hpp"
 #include "mpi/object/shared_file.hpp"
+#include "mpi/object/shared_window.hpp"
 
 namespace weft::mpi {
 
@@ -94,6 +96,7 @@ struct WindowMaker {
   int error = MPI_SUCCESS;
   Communicator* parent = nullptr;
   std::unique_ptr<WindowObject> made = std::make_unique<WindowObject>();
+  bool has_control = false;  ///< the shared memory begins with what a SharedWindow needs
 
   WindowMaker(const char* function, MPI_Comm comm, MPI_Info hints, MPI_Aint bytes, MPI_Aint unit,
               int flavor, std::initializer_list<const void*> results)
@@ -157,7 +160,15 @@ struct WindowMaker {
     made->base = static_cast<std::byte*>(base);
     // Displacements in a dynamic window are addresses.
     std::byte* const origin = made->flavor == MPI_WIN_FLAVOR_DYNAMIC ? nullptr : made->base;
-    made->window = std::make_unique<Window>(*library().transfer, made->communicator.group, origin);
+    Transfer& transfer = *library().transfer;
+    const Group& group = made->communicator.group;
+    if (has_control) {
+      std::vector<std::byte*> parts;
+      for (std::uint64_t begin : made->begin) parts.push_back(made->shared.data() + begin);
+      made->window = std::make_unique<SharedWindow>(transfer, group, made->shared.data(), parts);
+    } else {
+      made->window = std::make_unique<MessageWindow>(transfer, group, origin);
+    }
     made->window->open();
     WindowObject& kept = *made;
     kept.handle = handle_of(abi::made_win, library().windows.add(std::move(made)));
@@ -165,14 +176,30 @@ struct WindowMaker {
     return MPI_SUCCESS;
   }
 
+  /// Whether this job's messages between all processes of the window go through memory that they
+  /// share. Then accesses may, too; else a job that is to use another fabric, to repeat its
+  /// messages or to be simulated would not. The same everywhere.
+  bool can_share() {
+    const Group& group = made->communicator.group;
+    if (group.size() < 2 || group.size() > SharedWindow::most_members) return false;
+    hear_from_all();
+    std::vector<std::uint8_t> can(group.size());
+    gather_all(static_cast<std::uint8_t>(library().transfer->shares_memory_with(group)), can);
+    return std::ranges::count(can, 0) == 0;
+  }
+
   /// Memory that all processes map; they are on one host. It has no name that a killed process
   /// could leave behind, and needs no room in /dev/shm. False, everywhere: some process cannot map
-  /// it.
-  bool map_shared() {
-    std::uint64_t end = 0;
+  /// it. Parts begin at multiples of `alignment`, behind what a SharedWindow needs if it is to be
+  /// one.
+  bool map_shared(bool with_control, std::uint64_t alignment) {
+    has_control = with_control;
+    const auto members = static_cast<std::uint32_t>(made->parts.size());
+    std::uint64_t end = with_control ? round_up(SharedWindow::control_bytes(members), 4096) : 0;
     for (const WindowPart& part : made->parts) {
       made->begin.push_back(end);
-      end += part.bytes;
+      if (part.bytes > most_shared - end) return false;
+      end = round_up(end + part.bytes, alignment);
     }
     if (end == 0) return true;
     const bool is_first = made->communicator.group.rank == 0;
@@ -184,10 +211,37 @@ struct WindowMaker {
     std::vector<std::uint8_t> mapped(made->parts.size());
     gather_all(static_cast<std::uint8_t>(memory != MAP_FAILED), mapped);
     if (memory != MAP_FAILED) made->shared = {static_cast<std::byte*>(memory), first.bytes};
-    return std::ranges::count(mapped, 0) == 0;
+    if (std::ranges::count(mapped, 0) == 0) return true;
+    forget_shared();
+    return false;
   }
 
  private:
+  static constexpr std::uint64_t most_shared = std::uint64_t{1} << 62;
+  static std::uint64_t round_up(std::uint64_t bytes, std::uint64_t multiple) {
+    return (bytes + multiple - 1) / multiple * multiple;
+  }
+  /// A process knows how it reaches another one when it has heard from it.
+  void hear_from_all() {
+    Transfer& transfer = *library().transfer;
+    const Group& group = made->communicator.group;
+    const std::byte word{};
+    std::vector<std::byte> words(group.size());
+    const auto done = std::make_unique<bool[]>(2 * group.size());
+    for (std::uint32_t i = 0; i < group.size(); ++i) {
+      if (i == group.rank) continue;
+      transfer.receive_plain(group, i, 0, {&words[i], 1}, done[2 * i]);
+      transfer.send_plain(group, i, 0, {&word, 1}, done[2 * i + 1]);
+    }
+    done[2 * group.rank] = done[2 * group.rank + 1] = true;
+    transfer.until([&] { return std::count(&done[0], &done[2 * group.size()], false) == 0; });
+  }
+  void forget_shared() {
+    has_control = false;
+    if (!made->shared.empty()) ::munmap(made->shared.data(), made->shared.size());
+    made->shared = {};
+    made->begin.clear();
+  }
   /// An earlier life has made this window. The accesses of others that came since would all come at
   /// once, and the program would see them too early. Memory that it shared is not there any more.
   static bool is_made_again() {
@@ -215,8 +269,14 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints,
   WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_ALLOCATE, {base, window});
   if (!maker.ok()) return maker.error;
   constexpr std::size_t alignment = 64;
+  const std::uint32_t rank = maker.made->communicator.group.rank;
+  if (maker.can_share() && maker.map_shared(true, alignment)) {
+    std::byte* const own = maker.made->shared.data() + maker.made->begin[rank];
+    write_pointer(base, own);
+    return maker.finish(own, window);
+  }
   auto& memory = maker.made->memory;
-  const std::uint64_t bytes = maker.made->parts[maker.made->communicator.group.rank].bytes;
+  const std::uint64_t bytes = maker.made->parts[rank].bytes;
   try {
     memory.resize(bytes + alignment);
   } catch (const std::exception&) {  // of the allocator: C has no exceptions
@@ -235,12 +295,14 @@ int allocate_shared(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info
   WindowMaker maker(function, comm, hints, size, unit, MPI_WIN_FLAVOR_SHARED, {base, window});
   if (!maker.ok()) return maker.error;
   WindowObject& made = *maker.made;
-  if (!maker.map_shared()) {
+  if (!maker.map_shared(maker.can_share(), 1)) {
+    std::uint64_t bytes = 0;
+    for (const WindowPart& part : made.parts) bytes += part.bytes;
     return maker.call.fail(
         maker.parent, MPI_ERR_RMA_SHARED,
         fmt::format("the processes cannot share {} bytes of memory; ask for less, or split the "
                     "communicator by MPI_COMM_TYPE_SHARED first",
-                    made.begin.back() + made.parts.back().bytes));
+                    bytes));
   }
   std::byte* const own = made.shared.data() + made.begin[made.communicator.group.rank];
   write_pointer(base, own);

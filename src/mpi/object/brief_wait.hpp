@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "mpi/object/board.hpp"
+#include "runtime/cores.hpp"
 
 namespace weft::mpi {
 
@@ -51,13 +52,6 @@ class BriefWait {
     clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
     return t.tv_sec * 1'000'000'000 + t.tv_nsec;
   }
-  static void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
   bool look_around(Board& board);
   bool give_way();
   [[gnu::noinline]] bool note_tick(std::int64_t now);
@@ -98,7 +92,7 @@ class BriefWait {
       here = core();
       board.move_to(here);
     } else {
-      relax();
+      relax_core();
     }
   }
 }

@@ -88,8 +88,9 @@ Datatype::Datatype(std::span<const Block> blocks) {
   settle();
 }
 
-Datatype Datatype::of_runs(std::span<const Run> runs, std::int64_t extent) {
+Datatype Datatype::of_runs(std::span<const Run> runs, std::int64_t extent, Basic basic) {
   Datatype made;
+  made.basic_ = basic;
   for (const Run& run : runs) made.add(run);
   made.extent_ = extent;
   made.settle();

@@ -85,8 +85,9 @@ class Datatype {
   explicit Datatype(Basic basic);
   /// All blocks, in their order.
   explicit Datatype(std::span<const Block> blocks);
-  /// Elements of those runs, in their order, for bytes that are not to be folded.
-  static Datatype of_runs(std::span<const Run> runs, std::int64_t extent);
+  /// Elements of those runs, in their order, of numbers of that kind.
+  static Datatype of_runs(std::span<const Run> runs, std::int64_t extent,
+                          Basic basic = Basic::none);
   /// The same elements, with other bounds.
   Datatype resized(std::int64_t lower, std::int64_t extent) const;
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/object/message_window.hpp"
 #include "mpi/object/questions.hpp"
-#include "mpi/object/window.hpp"
 #include "mpi/object/world_for_test.hpp"
 
 namespace weft::mpi {
@@ -98,7 +98,7 @@ class WindowThreads : public Threads {
   }
 
   std::vector<std::int32_t> memory_;
-  Window origin_, target_;
+  MessageWindow origin_, target_;
 };
 
 TEST_F(WindowThreads, a_flush_waits_for_accesses_that_the_flush_of_another_thread_covers) {

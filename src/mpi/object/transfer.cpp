@@ -123,6 +123,10 @@ inline bool Transfer::send_envelope_now(const Group& group, std::uint32_t to, co
                              std::as_bytes(std::span(words)), bytes);
 }
 
+bool Transfer::send_header_now(const Group& group, std::uint32_t to, const Header& header) {
+  return send_envelope_now(group, to, header, {});
+}
+
 bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
                         const Buffer& buffer) {
   const std::uint64_t bytes = buffer.bytes();
@@ -147,7 +151,7 @@ void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const 
 void Transfer::tell_call(const Lane& lane, CallName call) {
   if (!call.is_named()) return;
   // When there is no room, the next time will do.
-  (void)send_envelope_now(lane.group(), lane.source(), {.is_short = 2, .bytes = call.with(0)}, {});
+  (void)send_header_now(lane.group(), lane.source(), {.is_short = 2, .bytes = call.with(0)});
 }
 
 void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into,

@@ -150,8 +150,11 @@ class Transfer final : private message::EarlyWatch {
   /// From now on groups may have boards, in all processes of the job. Not where lives of a process
   /// repeat its messages: what stands on a board is not kept.
   void allow_boards() { may_have_boards_ = true; }
-  /// Whether this process could share a board with all others of the group: their messages come by
-  /// memory that they share, too. All members have to agree.
+  /// Whether the messages of this process and all others of the group that it has heard from go
+  /// through memory that they share, and other memory may be used beside them. All members have to
+  /// agree.
+  bool shares_memory_with(const Group& group) const;
+  /// Whether this process could share a board with all others of the group, likewise.
   bool can_have_board(const Group& group);
   /// The group's next blocking operations may use it. Null: they never do.
   void set_board(const Group& group, std::unique_ptr<Board> board);
@@ -331,6 +334,7 @@ class Transfer final : private message::EarlyWatch {
   Lanes* find_lanes(const Group& group);
   void take_short(Lane& lane, std::uint32_t place, CallName call,
                   std::span<const std::byte> content);
+  bool send_header_now(const Group& group, std::uint32_t to, const Header& header);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
   void take_matched();

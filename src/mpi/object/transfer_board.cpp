@@ -19,8 +19,11 @@ constexpr std::uint64_t meeting_bits = 0x7fff'ffff;
 }  // namespace
 
 bool Transfer::can_have_board(const Group& group) {
-  if (!may_have_boards_ || boards_ >= most_boards || lets_others_in()) return false;
-  if (!accept_fences()) return false;
+  return boards_ < most_boards && shares_memory_with(group) && accept_fences();
+}
+
+bool Transfer::shares_memory_with(const Group& group) const {
+  if (!may_have_boards_ || lets_others_in()) return false;
   return std::ranges::all_of(group.members, [&](NodeId node) {
     return node == messenger_.machine().self() || messenger_.has_lane(node);
   });
@@ -43,7 +46,7 @@ void Transfer::set_board(const Group& group, std::unique_ptr<Board> board) {
 void Transfer::wake_on_board(const Group& group, const Board& board) {
   const Header header{.is_short = 4};
   for (std::uint32_t i = 0; i < board.members() && !failure_; ++i) {
-    if (!board.is_asleep(i) || send_envelope_now(group, i, header, {})) continue;
+    if (!board.is_asleep(i) || send_header_now(group, i, header)) continue;
     // Without a lane its process has gone on meanwhile, and ended.
     if (messenger_.has_lane(group.members[i])) post_envelope(group, i, header, nullptr);
   }
@@ -105,7 +108,7 @@ void Transfer::tell_meeting(const Group& group, const Lanes& lanes) {
                       .bytes = board.word_of(group.rank)};
   for (std::uint32_t i = 0; i < board.members(); ++i) {
     // When there is no room, the next time will do.
-    if (!board.has_arrived(i)) (void)send_envelope_now(group, i, header, {});
+    if (!board.has_arrived(i)) (void)send_header_now(group, i, header);
   }
 }
 

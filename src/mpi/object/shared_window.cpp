@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/object/shared_window.hpp"
+
+#include <sched.h>
+#include <time.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/check.hpp"
+#include "runtime/cores.hpp"
+
+namespace weft::mpi {
+namespace {
+
+/// A program may do nothing but access a window until something stands there: others' messages for
+/// it go on in a turn, and a process that shares its core gets it now and then.
+constexpr std::uint32_t calls_per_turn = 64;
+constexpr std::uint32_t turns_per_yield = 16;
+
+// A wait: short looks at first, then one between yields, then between sleeps.
+constexpr std::uint32_t looks_before_yield = 20;  // about as long as a switch between processes
+constexpr std::uint32_t yields_per_turn = 16;
+constexpr std::uint32_t looks_before_sleep = 5000;
+constexpr timespec sleep{0, 50'000};
+
+/// Copies elements of one layout into another.
+void copy_elements(void* to, const Datatype& type, const Buffer& from) {
+  if (from.type->is_contiguous()) {
+    type.unpack({static_cast<const std::byte*>(from.address), from.bytes()}, to);
+  } else if (type.is_contiguous()) {
+    from.type->pack(from.address, from.count, static_cast<std::byte*>(to));
+  } else {
+    std::vector<std::byte> packed(from.bytes());
+    from.type->pack(from.address, from.count, packed.data());
+    type.unpack(packed, to);
+  }
+}
+
+/// An origin's elements one behind the other: where they lie, or copied.
+class PackedElements {
+ public:
+  explicit PackedElements(const Buffer& from) {
+    if (from.type == nullptr) return;
+    if (from.type->is_contiguous()) {
+      view_ = {static_cast<const std::byte*>(from.address), from.bytes()};
+      return;
+    }
+    copy_.resize(from.bytes());
+    from.type->pack(from.address, from.count, copy_.data());
+    view_ = copy_;
+  }
+  std::span<const std::byte> view() const { return view_; }
+
+ private:
+  std::vector<std::byte> copy_;
+  std::span<const std::byte> view_;
+};
+
+void finish(Request* request) {
+  if (request != nullptr) request->done = true;
+}
+
+}  // namespace
+
+/// Holds the lock under which elements of one part are read and changed at once.
+class SharedWindow::Changing {
+ public:
+  Changing(SharedWindow& window, std::uint32_t part) : flag_(window.members_[part].is_changing) {
+    window.wait_until([&] { return flag_.exchange(1, std::memory_order_acquire) == 0; });
+  }
+  ~Changing() { flag_.store(0, std::memory_order_release); }
+  Changing(const Changing&) = delete;
+  Changing& operator=(const Changing&) = delete;
+
+ private:
+  Count& flag_;
+};
+
+SharedWindow::SharedWindow(Transfer& transfer, const Group& group, std::byte* control,
+                           std::vector<std::byte*> parts)
+    : transfer_(transfer),
+      group_(group),
+      common_(*reinterpret_cast<Common*>(control)),
+      members_(reinterpret_cast<Member*>(control + sizeof(Common)), group.size()),
+      pairs_(reinterpret_cast<Count*>(control + sizeof(Common) + members_.size_bytes())),
+      parts_(std::move(parts)),
+      is_exclusive_(group.size()),
+      posts_seen_(group.size()),
+      completions_seen_(group.size()) {
+  WEFT_CHECK(group.size() <= most_members && parts_.size() == group.size());
+}
+
+template <class Is>
+void SharedWindow::wait_until(const Is& is) {
+  for (std::uint32_t looks = 0; !is() && !transfer_.failure(); ++looks) {
+    looks < looks_before_yield ? relax_core() : wait_longer(looks);
+  }
+}
+
+void SharedWindow::wait_longer(std::uint32_t looks) {
+  if (looks < looks_before_sleep) {
+    ::sched_yield();
+    if (looks % yields_per_turn != 0) return;
+  } else {
+    ::nanosleep(&sleep, nullptr);
+  }
+  transfer_.turn();
+}
+
+void SharedWindow::turn_sometimes() {
+  if (++calls_without_turn_ % calls_per_turn != 0) return;
+  transfer_.turn();
+  if (calls_without_turn_ % (calls_per_turn * turns_per_yield) == 0) ::sched_yield();
+}
+
+void SharedWindow::put(const Target& target, const Buffer& from) {
+  copy_elements(at(target), *target.type, from);
+}
+
+void SharedWindow::get(const Target& target, const Buffer& into, Request* request) {
+  copy_elements(into.address, *into.type, {at(target), target.count, target.type});
+  finish(request);
+}
+
+void SharedWindow::accumulate(const Target& target, const Buffer& from, Change change, Fold fold) {
+  const PackedElements values(from);
+  const Changing changing(*this, target.rank);
+  change_elements(at(target), target.count, *target.type, values.view(), change, fold, {});
+}
+
+void SharedWindow::get_accumulate(const Target& target, const Buffer& from, const Buffer& into,
+                                  Change change, Fold fold, Request* request) {
+  const PackedElements values(change != Change::nothing ? from : Buffer{});
+  {
+    const Changing changing(*this, target.rank);
+    copy_elements(into.address, *into.type, {at(target), target.count, target.type});
+    change_elements(at(target), target.count, *target.type, values.view(), change, fold, {});
+  }
+  finish(request);
+}
+
+void SharedWindow::compare_and_swap(const Target& target, const void* wanted, const void* expected,
+                                    const Buffer& into, Request* request) {
+  const std::size_t size = target.type->size();
+  {
+    const Changing changing(*this, target.rank);
+    std::byte* const word = at(target);
+    std::memcpy(into.address, word, size);
+    if (std::memcmp(into.address, expected, size) == 0) std::memcpy(word, wanted, size);
+  }
+  finish(request);
+}
+
+// The accesses have taken place; others see them in this order.
+void SharedWindow::flush_all() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  turn_sometimes();
+}
+
+void SharedWindow::fence() {
+  const std::uint32_t before = common_.fences.load(std::memory_order_relaxed);
+  if (common_.arrived.fetch_add(1) + 1 == members()) {
+    common_.arrived.store(0, std::memory_order_relaxed);
+    common_.fences.store(before + 1);
+  } else {
+    wait_until([&] { return common_.fences.load(std::memory_order_acquire) != before; });
+  }
+  turn_sometimes();
+}
+
+void SharedWindow::lock(std::uint32_t target, bool exclusive) {
+  Member& part = members_[target];
+  const std::uint32_t ticket = part.tickets.fetch_add(1, std::memory_order_relaxed);
+  Count& next = exclusive ? part.next_writer : part.next_reader;
+  wait_until([&] { return next.load(std::memory_order_acquire) == ticket; });
+  // The next one may be a reader, too.
+  if (!exclusive) part.next_reader.store(ticket + 1, std::memory_order_release);
+  is_exclusive_[target] = exclusive;
+}
+
+void SharedWindow::lock_all() {
+  for (std::uint32_t i = 0; i < members(); ++i) lock(i, false);
+}
+
+void SharedWindow::unlock(std::uint32_t target) {
+  Member& part = members_[target];
+  part.next_writer.fetch_add(1);
+  if (is_exclusive_[target]) part.next_reader.fetch_add(1);
+  turn_sometimes();
+}
+
+void SharedWindow::unlock_all() {
+  for (std::uint32_t i = 0; i < members(); ++i) unlock(i);
+}
+
+void SharedWindow::post(const std::vector<std::uint32_t>& origins) {
+  for (const std::uint32_t origin : origins_) ++completions_seen_[origin];
+  origins_ = origins;
+  for (const std::uint32_t origin : origins) posted(group_.rank, origin).fetch_add(1);
+}
+
+void SharedWindow::start(const std::vector<std::uint32_t>& targets) {
+  targets_ = targets;
+  for (const std::uint32_t target : targets) {
+    const Count& count = posted(target, group_.rank);
+    const std::uint32_t seen = posts_seen_[target]++;
+    wait_until([&] { return count.load(std::memory_order_acquire) != seen; });
+  }
+}
+
+void SharedWindow::complete() {
+  for (const std::uint32_t target : targets_) completed(group_.rank, target).fetch_add(1);
+  targets_.clear();
+  turn_sometimes();
+}
+
+bool SharedWindow::is_completed() const {
+  for (const std::uint32_t origin : origins_) {
+    const Count& count = completed(origin, group_.rank);
+    if (count.load(std::memory_order_acquire) == completions_seen_[origin]) return false;
+  }
+  return true;
+}
+
+void SharedWindow::wait() {
+  wait_until([&] { return is_completed(); });
+  turn_sometimes();
+}
+
+}  // namespace weft::mpi
