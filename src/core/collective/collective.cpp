@@ -80,12 +80,18 @@ bool fits(const Entry& entry, const Request& r) {
 Algorithm choose_fold(const Request& r) {
   // The largest message, and about the bytes that one member has to hold.
   const std::uint64_t carried = r.may_regroup ? r.bytes : r.bytes * r.members;
-  if (r.members == 2) return Algorithm::linear;
+  if (r.members == 2) {
+    // Halves go both ways at once, so each member folds one, and needs room for no more.
+    const bool is_large = r.operation == allreduce && r.may_regroup && r.bytes > 4 * small_bytes;
+    return is_large ? Algorithm::rabenseifner : Algorithm::linear;
+  }
   if (r.members <= few_members && r.bytes * r.members <= small_bytes) return Algorithm::linear;
   if (r.operation == reduce) return carried > small_bytes ? Algorithm::ring : Algorithm::binomial;
   if (carried <= small_bytes) return Algorithm::recursive_doubling;
-  // Round a ring the first byte passes every member; halving takes twice the logarithm.
-  return r.may_regroup && r.members > few_members ? Algorithm::rabenseifner : Algorithm::ring;
+  // Round a ring the first byte passes every member; halving takes twice the logarithm, and one
+  // more step for all bytes where members are no power of two.
+  const bool halves = r.may_regroup && (r.members > few_members || std::has_single_bit(r.members));
+  return halves ? Algorithm::rabenseifner : Algorithm::ring;
 }
 
 Algorithm choose_allgather(const Request& r) {

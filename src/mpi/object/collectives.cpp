@@ -65,7 +65,7 @@ PlanRun::PlanRun(Transfer& transfer, const Group& group, std::int32_t tag,
       done_(small_done_.data()),
       fold_(std::move(fold)) {
   if (plan_.scratch_bytes > small_scratch_.size()) {
-    large_scratch_.resize(plan_.scratch_bytes);
+    large_scratch_ = transfer.take_scratch(plan_.scratch_bytes);
     scratch_ = large_scratch_.data();
   }
   small_done_.fill(false);

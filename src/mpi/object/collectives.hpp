@@ -37,6 +37,10 @@ class PlanRun final {
       : PlanRun(transfer, group, tag, nullptr, plan, input, output, std::move(fold)) {}
   PlanRun(const PlanRun&) = delete;
   PlanRun& operator=(const PlanRun&) = delete;
+  ~PlanRun() {
+    // After a failure something may still be under way to it.
+    if (!transfer_.failure()) transfer_.give_back_scratch(std::move(large_scratch_));
+  }
   /// Goes on as far as it can without waiting. True: all is done.
   bool advance();
 

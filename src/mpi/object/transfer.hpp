@@ -178,6 +178,19 @@ class Transfer final : private message::EarlyWatch {
   void receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
                      std::span<std::byte> into, bool& done);
 
+  /// Memory of any contents for an operation, which gives it back for the next one: that of a large
+  /// vector takes the kernel as long to make as a copy.
+  std::vector<std::byte> take_scratch(std::size_t bytes) {
+    std::vector<std::byte> scratch = std::exchange(scratch_, {});
+    if (scratch.size() < bytes) scratch.resize(bytes);
+    return scratch;
+  }
+  void give_back_scratch(std::vector<std::byte> scratch) {
+    if (scratch.size() > scratch_.size() && scratch.size() <= most_scratch) {
+      scratch_ = std::move(scratch);
+    }
+  }
+
   /// Advances it now, and from now on until it is finished.
   void start(std::unique_ptr<Task> task);
 
@@ -282,6 +295,8 @@ class Transfer final : private message::EarlyWatch {
   };
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
+  static constexpr std::size_t most_scratch = std::size_t{16} << 20;
+  std::vector<std::byte> scratch_;
   bool may_have_boards_ = false;
   std::size_t boards_ = 0;
   BriefWait brief_wait_;
