@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 
 namespace weft::mpi {
 
@@ -43,6 +44,47 @@ constexpr std::array<BasicShape, 28> shapes{{
     {16, 16, 8, 8},                                                       // pair_double_double
 }};
 static_assert(shapes.size() == static_cast<std::size_t>(Basic::pair_double_double) + 1);
+
+/// Pieces of `bytes` each, whose beginnings are `step` bytes apart.
+struct Stride {
+  std::uint64_t bytes = 0;
+  std::int64_t step = 0;
+};
+
+/// Copies pieces between where they lie one behind the other and where they lie apart, in the
+/// direction to what is not const. `Bytes`: their size, known beforehand.
+template <std::uint64_t Bytes, class Packed, class Apart>
+void copy_all(Packed* packed, Apart* apart, const Stride& stride, std::uint64_t pieces) {
+  for (std::uint64_t i = 0; i < pieces; ++i, packed += Bytes, apart += stride.step) {
+    if constexpr (std::is_const_v<Apart>) {
+      std::memcpy(packed, apart, Bytes);
+    } else {
+      std::memcpy(apart, packed, Bytes);
+    }
+  }
+}
+
+/// The same of any size; most pieces are numbers.
+template <class Packed, class Apart>
+void copy_pieces(Packed* packed, Apart* apart, const Stride& stride, std::uint64_t pieces) {
+  switch (stride.bytes) {
+    case 4:
+      return copy_all<4>(packed, apart, stride, pieces);
+    case 8:
+      return copy_all<8>(packed, apart, stride, pieces);
+    case 16:
+      return copy_all<16>(packed, apart, stride, pieces);
+    default:
+      break;
+  }
+  for (; pieces > 0; --pieces, packed += stride.bytes, apart += stride.step) {
+    if constexpr (std::is_const_v<Apart>) {
+      copy_bytes(packed, apart, stride.bytes);
+    } else {
+      copy_bytes(apart, packed, stride.bytes);
+    }
+  }
+}
 
 }  // namespace
 
@@ -136,14 +178,29 @@ void Datatype::add(const Run& run) {
 void Datatype::settle() {
   is_contiguous_ = runs_.empty() || (runs_.size() == 1 && runs_[0].offset == 0 &&
                                      extent_ == static_cast<std::int64_t>(size_));
+  is_regular_ = runs_.size() > 1;
+  for (std::size_t i = 1; i < runs_.size() && is_regular_; ++i) {
+    is_regular_ = runs_[i].bytes == runs_[0].bytes &&
+                  runs_[i].offset - runs_[i - 1].offset == runs_[1].offset - runs_[0].offset;
+  }
 }
 
 void Datatype::pack_runs(const void* from, std::uint64_t count, std::byte* out) const {
   if (size_ == 0 || count == 0) return;
   const auto* element = static_cast<const std::byte*>(from);
+  if (runs_.size() == 1) {
+    return copy_pieces(out, element + runs_[0].offset, {runs_[0].bytes, extent_}, count);
+  }
+  const Stride stride =
+      is_regular_ ? Stride{runs_[0].bytes, runs_[1].offset - runs_[0].offset} : Stride{};
   for (std::uint64_t i = 0; i < count; ++i, element += extent_) {
+    if (is_regular_) {
+      copy_pieces(out, element + runs_[0].offset, stride, runs_.size());
+      out += size_;
+      continue;
+    }
     for (const Run& run : runs_) {
-      std::memcpy(out, element + run.offset, run.bytes);
+      copy_bytes(out, element + run.offset, run.bytes);
       out += run.bytes;
     }
   }
@@ -151,10 +208,23 @@ void Datatype::pack_runs(const void* from, std::uint64_t count, std::byte* out) 
 
 void Datatype::unpack_runs(std::span<const std::byte> packed, void* into) const {
   auto* element = static_cast<std::byte*>(into);
+  if (size_ > 0 && runs_.size() == 1) {
+    const std::uint64_t whole = packed.size() / size_;
+    copy_pieces(packed.data(), element + runs_[0].offset, {size_, extent_}, whole);
+    packed = packed.subspan(whole * size_);
+    element += static_cast<std::int64_t>(whole) * extent_;
+  }
+  const Stride stride =
+      is_regular_ ? Stride{runs_[0].bytes, runs_[1].offset - runs_[0].offset} : Stride{};
   for (; !packed.empty(); element += extent_) {
+    if (is_regular_ && packed.size() >= size_) {
+      copy_pieces(packed.data(), element + runs_[0].offset, stride, runs_.size());
+      packed = packed.subspan(size_);
+      continue;
+    }
     for (const Run& run : runs_) {
       const std::size_t length = std::min<std::size_t>(run.bytes, packed.size());
-      std::memcpy(element + run.offset, packed.data(), length);
+      copy_bytes(element + run.offset, packed.data(), length);
       packed = packed.subspan(length);
       if (packed.empty()) return;
     }

@@ -127,6 +127,7 @@ class Datatype {
   std::int64_t extent_ = 0;
   Basic basic_ = Basic::none;
   bool is_contiguous_ = true;
+  bool is_regular_ = false;  // several runs of one size, at equal distances
 };
 
 /// Returns the datatype of bytes without a number type.
