@@ -373,6 +373,15 @@ Result<bool> Messenger::wait_any(std::span<const Operation> operations, const bo
   return Error{ErrorCode::cancelled, "the job is over"};
 }
 
+Result<bool> Messenger::wait_for_queue(NodeId to, std::size_t most, const bool& also,
+                                       Duration patience) {
+  const auto has_room = [&] { return also || machine_.queued_to(to) <= most; };
+  auto good = turn_until([&] { return has_room() || is_over(); }, {}, patience);
+  if (!good) return std::move(good).error();
+  if (!has_room() && is_over()) return Error{ErrorCode::cancelled, "the job is over"};
+  return has_room();
+}
+
 Result<void> Messenger::turn_once() {
   auto worked = work(waiter_.now(), 1, {});
   if (!worked) return std::move(worked).error();

@@ -166,6 +166,12 @@ class MessageMachine {
   std::optional<NodeId> missed() const { return missed_; }
 
   std::size_t eager_limit() const { return options_.eager_limit; }
+  /// Messages to that process that wait here, copied, since it reads more slowly than this one
+  /// sends.
+  std::size_t queued_to(NodeId id) const {
+    const Peer& peer = peers_[id.value()];
+    return peer.pair != nullptr ? peer.pair->out.queued() : 0;
+  }
   /// Bytes of messages that are kept for others, and that wait to be received.
   ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
   ByteCount inbox_bytes() const { return received_bodies_.in_use(); }

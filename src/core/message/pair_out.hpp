@@ -129,6 +129,8 @@ class PairOut {
   bool has_begun() const { return next_order_ > 1; }
   /// Returns the number of messages so far, in all flows.
   std::uint64_t started() const;
+  /// Messages that wait for the receiver's credit, or for room on the fabric.
+  std::size_t queued() const { return pushes_.size(); }
   /// Messages wait for room in the outbox.
   bool waits_for_room() const { return !uncopied_.empty(); }
   /// Returns the bytes of the outbox that are kept for the peer. It looks at all flows.

@@ -199,6 +199,8 @@ class Transfer final : private message::EarlyWatch {
   /// Until `finished()`; sleeps where nothing happens. Ends early with a failure.
   template <class Finished>
   void until(Finished&& finished) {
+    if (!crowded_.empty()) [[unlikely]]
+      make_way();
     while (!failure_ && !finished()) {
       if (!take_what_is_done()) wait_for_something();
       // Others are not forgotten when this one is finished by what came.
@@ -295,6 +297,7 @@ class Transfer final : private message::EarlyWatch {
   };
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
+  std::vector<NodeId> crowded_;  // messages to them found no room and were queued; may repeat
   static constexpr std::size_t most_scratch = std::size_t{16} << 20;
   std::vector<std::byte> scratch_;
   bool may_have_boards_ = false;
@@ -352,6 +355,10 @@ class Transfer final : private message::EarlyWatch {
   bool send_header_now(const Group& group, std::uint32_t to, const Header& header);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
+  void note_queued(NodeId to) {
+    if (crowded_.empty() || crowded_.back() != to) crowded_.push_back(to);
+  }
+  [[gnu::noinline]] void make_way();
   void take_matched();
   void post_envelope(const Group& group, std::uint32_t to, const Header& header,
                      const Buffer* whole);
