@@ -64,7 +64,7 @@ refused "roots 0 1" "rank [01]: MPI_Barrier: rank [01] of the job is in broadcas
 refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] of the job is in all[a-z]* of .*; this rank is in all[a-z]* of .*: $others"
 # Messages without names: processes that wait for seconds tell each other where they are.
 refused long-roots "rank [01]: MPI_Bcast: rank [01] of the job is in broadcast with root [01] of this communicator, collective call 1 there; this rank is in broadcast with root [01] of .*: $others"
-refused long-nonblocking "rank [01]: MPI_[WF][a-z]*: rank [01] of the job is in nonblocking [a-z]* .*, collective call 1 there; this rank is in nonblocking [a-z]* .*: $others"
+refused long-nonblocking "rank [01]: MPI_[WF][a-z]*: rank [01] of the job is in nonblocking [a-z]* .*, collective call 1 there; this rank is in nonblocking [a-z]* .*: $others\|rank [01] sent [0-9]* bytes in a collective operation in which this rank expects [0-9]*; use"
 refused long-mixed "rank [01]: MPI_[A-Z][a-z]*: .* is in nonblocking broadcast with root 0 of .*: $others"
 refused long-persistent "rank [01]: MPI_Wait: rank [01] of the job is in persistent broadcast with root [01] of this communicator; this rank is in persistent broadcast with root [01] of this communicator: $others"
 refused "groups 1" "rank [01]: MPI_[A-Z][a-z]*: .* is in [a-z]* of this communicator, collective call [12] there; this rank is in [a-z]* of this communicator, collective call [12] there: $others"
