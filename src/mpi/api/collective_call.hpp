@@ -144,6 +144,13 @@ struct Collective {
   /// Packs `count` · `times` elements; `reads` as in Packed.
   Packed pack(const void* address, std::int64_t count, MPI_Datatype type, bool reads,
               std::uint64_t times = 1);
+  /// The datatype of elements that a call that blocks sends from where they lie and receives there.
+  /// Null: it needs a job, or is in error.
+  const Datatype* in_one_piece(std::int64_t count, MPI_Datatype type) {
+    const bool blocks = ok() && request == nullptr;
+    const Datatype* const datatype = blocks ? call.communicated(type, count, error) : nullptr;
+    return datatype != nullptr && datatype->is_contiguous() ? datatype : nullptr;
+  }
   /// Sets `error` when `root` is no rank of the communicator.
   void check_root(int root);
   /// Sets `error` and returns false when the count is negative.

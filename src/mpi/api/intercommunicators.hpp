@@ -13,6 +13,10 @@ namespace weft::mpi {
 inline bool is_inter(const Communicator& communicator) {
   return communicator.local != MPI_COMM_NULL;
 }
+/// A valid call, on one.
+inline bool is_inter(const Collective& c) {
+  return c.ok() && is_inter(*c.communicator);
+}
 /// One group of an intercommunicator that is to be made, as its processes tell the other.
 struct InterSide {
   std::uint64_t generation = 0;  ///< of the group's own communicator
