@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mpi/api/integers.hpp"
@@ -150,6 +151,14 @@ struct Collective {
     const bool blocks = ok() && request == nullptr;
     const Datatype* const datatype = blocks ? call.communicated(type, count, error) : nullptr;
     return datatype != nullptr && datatype->is_contiguous() ? datatype : nullptr;
+  }
+  /// The bytes of `count` such elements. None: as above.
+  std::optional<std::span<std::byte>> bytes_in_one_piece(const void* address, std::int64_t count,
+                                                         MPI_Datatype type) {
+    const Datatype* const datatype = in_one_piece(count, type);
+    if (datatype == nullptr || !check_count(count)) return std::nullopt;
+    auto* const begin = static_cast<std::byte*>(const_cast<void*>(address));
+    return std::span(begin, static_cast<std::uint64_t>(count) * datatype->size());
   }
   /// Sets `error` when `root` is no rank of the communicator.
   void check_root(int root);

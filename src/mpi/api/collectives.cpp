@@ -24,13 +24,13 @@ int barrier(Collective& c) {
 
 int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
   if (is_inter(c)) return inter::bcast(c, buffer, count, type, root);
-  if (const Datatype* const datatype = c.in_one_piece(count, type)) {
+  if (const auto bytes = c.bytes_in_one_piece(buffer, count, type)) {
     c.check_root(root);
-    if (!c.ok() || !c.check_count(count)) return c.error;
+    if (!c.ok()) return c.error;
     return c.run_now({.operation = Operation::broadcast,
                       .root = static_cast<std::uint32_t>(root),
-                      .bytes = static_cast<std::uint64_t>(count) * datatype->size()},
-                     nullptr, static_cast<std::byte*>(buffer), {});
+                      .bytes = bytes->size()},
+                     nullptr, bytes->data(), {});
   }
   auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
@@ -45,6 +45,24 @@ int bcast(Collective& c, void* buffer, std::int64_t count, MPI_Datatype type, in
   return c.run(std::move(job));
 }
 
+namespace {
+
+/// `out`: the root's room for the first block.
+int gather_in_one_piece(Collective& c, std::span<std::byte> in, std::span<std::byte> out,
+                        std::uint64_t block, int root) {
+  if (out.data() != nullptr) {
+    c.check_apart(in.data(), out.data() + c.group().rank * block, block);
+    if (!c.ok()) return c.error;
+  }
+  return c.run_now({.operation = Operation::gather,
+                    .root = static_cast<std::uint32_t>(root),
+                    .bytes = block,
+                    .blocks = Blocks::uniform(block)},
+                   in.data(), out.data(), {});
+}
+
+}  // namespace
+
 int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype type, void* output,
            std::int64_t output_count, MPI_Datatype output_type, int root) {
   if (is_inter(c)) {
@@ -52,11 +70,18 @@ int gather(Collective& c, const void* input, std::int64_t count, MPI_Datatype ty
     if (root == MPI_ROOT) list = inter::blocks(c, output, output_count, output_count, output_type);
     return inter::gather(c, input, count, type, std::move(list), root);
   }
-  auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   if (!c.ok()) return c.error;
   const bool gets = c.is_root(root);
   const bool in_place = input == abi::in_place;
+  const auto in = in_place ? std::nullopt : c.bytes_in_one_piece(input, count, type);
+  if (in && !gets) return gather_in_one_piece(c, *in, {}, in->size(), root);
+  if (in) {
+    const auto out = c.bytes_in_one_piece(output, output_count, output_type);
+    if (out) return gather_in_one_piece(c, *in, *out, out->size(), root);
+  }
+  if (!c.ok()) return c.error;
+  auto job = std::make_unique<CollectiveJob>();
   if (gets) job->out = c.pack(output, output_count, output_type, in_place, c.group().size());
   if (!in_place) job->in = c.pack(input, count, type, true);
   if (!c.ok()) return c.error;
@@ -108,10 +133,24 @@ int scatter(Collective& c, const void* input, std::int64_t input_count, MPI_Data
     if (root == MPI_ROOT) list = inter::blocks(c, input, input_count, input_count, input_type);
     return inter::scatter(c, std::move(list), output, count, type, root);
   }
-  auto job = std::make_unique<CollectiveJob>();
   c.check_root(root);
   if (!c.ok()) return c.error;
   const bool in_place = output == abi::in_place;
+  const bool gives = c.is_root(root);
+  const auto out = in_place ? std::nullopt : c.bytes_in_one_piece(output, count, type);
+  const auto in = out && gives ? c.bytes_in_one_piece(input, input_count, input_type) : out;
+  if (in && out) {
+    const std::uint64_t block = out->size();
+    if (gives) c.check_apart(in->data() + c.group().rank * block, out->data(), block);
+    if (!c.ok()) return c.error;
+    return c.run_now({.operation = Operation::scatter,
+                      .root = static_cast<std::uint32_t>(root),
+                      .bytes = block,
+                      .blocks = Blocks::uniform(block)},
+                     gives ? in->data() : nullptr, out->data(), {});
+  }
+  if (!c.ok()) return c.error;
+  auto job = std::make_unique<CollectiveJob>();
   if (c.is_root(root)) job->in = c.pack(input, input_count, input_type, true, c.group().size());
   if (!in_place) job->out = c.pack(output, count, type, false);
   if (!c.ok()) return c.error;
@@ -173,11 +212,26 @@ struct NamedBlock {
 /// (alltoall).
 int exchange_blocks(Collective& c, Operation operation, const NamedBlock& input,
                     const NamedBlock& output) {
-  auto job = std::make_unique<CollectiveJob>();
   if (!c.ok()) return c.error;
   const std::uint64_t members = c.group().size();
   const bool is_alltoall = operation == Operation::alltoall;
   const bool in_place = input.address == abi::in_place;
+  const auto in =
+      in_place ? std::nullopt : c.bytes_in_one_piece(input.address, input.count, input.type);
+  const auto out = in ? c.bytes_in_one_piece(output.address, output.count, output.type) : in;
+  if (in && out) {
+    const std::uint64_t block = out->size();
+    const std::uint64_t own = is_alltoall ? 0 : c.group().rank * block;
+    c.check_apart(in->data(), out->data() + own, block);
+    if (!c.ok()) return c.error;
+    return c.run_now({.operation = operation,
+                      .bytes = block,
+                      .blocks = Blocks::uniform(block),
+                      .input_blocks = is_alltoall ? Blocks::uniform(block) : Blocks()},
+                     in->data(), out->data(), {});
+  }
+  if (!c.ok()) return c.error;
+  auto job = std::make_unique<CollectiveJob>();
   job->out = c.pack(output.address, output.count, output.type, in_place, members);
   if (!in_place)
     job->in = c.pack(input.address, input.count, input.type, true, is_alltoall ? members : 1);
