@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/job_options.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 #include "base/make_error.hpp"
 #include "base/units.hpp"
+#include "runtime/memory/machine_memory.hpp"
 
 namespace weft {
 namespace {
@@ -18,14 +16,6 @@ constexpr Duration usual_peer_timeout = Duration::seconds(10);
 /// Where nothing else is said: of this machine, for what its processes keep.
 constexpr std::uint64_t share_of_memory = 4;
 constexpr double share_of_time = 0.1;
-
-std::uint64_t memory_of_this_machine() {
-  const std::uint64_t bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  std::uint64_t limit = 0;  // the file may also have the word "max"
-  std::ifstream file("/sys/fs/cgroup/memory.max");
-  return file >> limit ? std::min(bytes, limit) : bytes;
-}
 
 bool is_bounded(const JobDescription& job) {
   return job.outbox != ByteCount{};
@@ -73,8 +63,8 @@ std::optional<KeepingWatch::Limits> keeping_limits(const JobDescription& job) {
   if (!job.spill.empty()) {
     limits.memory = ByteCount(std::numeric_limits<std::uint64_t>::max());  // until its disk is full
   } else if (!is_bounded(job)) {
-    limits.memory =
-        ByteCount(memory_of_this_machine() / share_of_memory / std::max(1u, job.nodes_here));
+    limits.memory = ByteCount(memory_of_this_machine().value() / share_of_memory /
+                              std::max(1u, job.nodes_here));
     // A later life repeats in a short time what took its earlier ones long.
     if (job.incarnation == Incarnation(1)) limits.share_of_time = share_of_time;
   }

@@ -94,10 +94,10 @@ class Messenger final : private MessageHistory {
   /// happened for that long. Errors: the job is aborted, or over.
   Result<bool> wait_any(std::span<const Operation> operations, const bool& also = never,
                         Duration patience = Duration::max());
-  /// Turns until at most `most` messages to that process wait here (`MessageMachine::queued_to`),
-  /// or `also` is true, which a sink may set. False: neither happened for that long. Errors: the
-  /// job is aborted, or over.
-  Result<bool> wait_for_queue(NodeId to, std::size_t most, const bool& also, Duration patience);
+  /// The same until at most `most` messages to that process wait here, too
+  /// (`MessageMachine::queued_to`).
+  Result<bool> wait_for_queue(NodeId to, std::size_t most, std::span<const Operation> operations,
+                              const bool& also, Duration patience);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
   /// Turns once in the same way, independently of any operation.
@@ -170,6 +170,9 @@ class Messenger final : private MessageHistory {
   template <class Finished>
   Result<void> turn_until(Finished&& finished, std::span<const Operation> operations = {},
                           Duration patience = Duration::max());
+  template <class Other>
+  Result<bool> wait_any_or(std::span<const Operation> operations, const bool& also,
+                           Duration patience, Other&& other);
   bool missed();
   void look_for_peer(Instant now, Operation of);
   /// Says once of each such process that it lives and answers nothing, and what this one waits for.

@@ -142,12 +142,14 @@ int Collective::run_now(const collective::Request& what, const std::byte* input,
 void Collective::run_begun(const collective::Request& what, const std::byte* input,
                            std::byte* output, const FoldBytes& fold) {
   Transfer& transfer = *library().transfer;
-  if (run_short(transfer, group(), what, input, output, fold)) return;
-  if (const collective::Plan* const plan = communicator->plans.find_or_make(group(), what)) {
-    run_plan(transfer, group(), plan, input, output, fold);
-  } else {
-    run_plan(transfer, group(), plan_for(group(), what), input, output, fold);
+  if (!run_short(transfer, group(), what, input, output, fold)) {
+    if (const collective::Plan* const plan = communicator->plans.find_or_make(group(), what)) {
+      run_plan(transfer, group(), plan, input, output, fold);
+    } else {
+      run_plan(transfer, group(), plan_for(group(), what), input, output, fold);
+    }
   }
+  transfer.make_way(group());
 }
 
 /// Each operation under way has flows of its own. They are used again by a later one, which begins

@@ -98,7 +98,12 @@ int send(Message&& message, bool synchronous) {
   if (!synchronous && message.send_now()) return MPI_SUCCESS;
   Request request;
   message.start_send(synchronous, request);
-  return wait_for(message.call, message.communicator, request, abi::status_ignore);
+  const int error = wait_for(message.call, message.communicator, request, abi::status_ignore);
+  if (!message.is_null) {
+    const auto to = static_cast<std::size_t>(message.peer);
+    library().transfer->make_way(message.communicator->group.members[to]);
+  }
+  return error;
 }
 
 int start_send(Message&& message, bool synchronous, MPI_Request* handle) {
@@ -109,6 +114,7 @@ int start_send(Message&& message, bool synchronous, MPI_Request* handle) {
   }
   const Requests::Made made = library().requests.make();
   message.start_send(synchronous, *made.request);
+  library().transfer->look_if_queued();
   *handle = handle_of(abi::made_request, made.number);
   return message.call.settle(message.communicator);
 }

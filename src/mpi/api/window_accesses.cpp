@@ -2,6 +2,8 @@
 // Accesses to the windows of others.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mpi/api/collective_call.hpp"
 #include "mpi/api/counted.hpp"
 #include "mpi/api/windows.hpp"
@@ -54,9 +56,11 @@ struct WindowAccess {
     target = {static_cast<std::uint32_t>(rank), static_cast<std::int64_t>(offset), elements.count,
               elements.type};
     if (window->flavor == MPI_WIN_FLAVOR_DYNAMIC || count == 0 || elements.bytes() == 0) return;
-    const Wide begin = offset + elements.type->true_lower();
-    const Wide end = begin + static_cast<Wide>(count - 1) * elements.type->extent() +
-                     elements.type->true_extent();
+    // The last element may lie before the first.
+    const Wide last = static_cast<Wide>(count - 1) * elements.type->extent();
+    const Wide first_byte = offset + elements.type->true_lower();
+    const Wide begin = first_byte + std::min<Wide>(0, last);
+    const Wide end = first_byte + std::max<Wide>(0, last) + elements.type->true_extent();
     if (begin < 0 || end > static_cast<Wide>(part.bytes)) {
       fail(MPI_ERR_RMA_RANGE,
            fmt::format("bytes {} to {} are outside of the {} bytes of rank {}'s window", begin, end,

@@ -21,6 +21,7 @@
 #include "mpi/object/message_window.hpp"
 #include "mpi/object/shared_file.hpp"
 #include "mpi/object/shared_window.hpp"
+#include "runtime/memory/machine_memory.hpp"
 
 namespace weft::mpi {
 
@@ -170,6 +171,7 @@ struct WindowMaker {
       made->window = std::make_unique<MessageWindow>(transfer, group, origin);
     }
     made->window->open();
+    if (has_control) made->hints.set("alloc_shm", "true");
     WindowObject& kept = *made;
     kept.handle = handle_of(abi::made_win, library().windows.add(std::move(made)));
     *handle = kept.handle;
@@ -198,13 +200,18 @@ struct WindowMaker {
     std::uint64_t end = with_control ? round_up(SharedWindow::control_bytes(members), 4096) : 0;
     for (const WindowPart& part : made->parts) {
       made->begin.push_back(end);
-      if (part.bytes > most_shared - end) return false;
+      if (part.bytes > most_shared - std::min(end, most_shared)) {
+        forget_shared();
+        return false;
+      }
       end = round_up(end + part.bytes, alignment);
     }
     if (end == 0) return true;
     const bool is_first = made->communicator.group.rank == 0;
     const Descriptor own(is_first ? ::memfd_create("weft-window", MFD_CLOEXEC) : -1);
-    if (is_first && ::ftruncate(own.get(), static_cast<off_t>(end)) != 0) end = 0;
+    // Mapped memory that does not exist would end the program when it is used.
+    const bool is_there = end <= memory_of_this_machine().value();
+    if (is_first && (!is_there || ::ftruncate(own.get(), static_cast<off_t>(end)) != 0)) end = 0;
     const SharedFile first = first_of_all(SharedFile::of(own, end));
     const Descriptor other = is_first ? Descriptor() : first.open();
     void* const memory = map(is_first ? own : other, first.bytes);

@@ -15,7 +15,7 @@ namespace {
 
 /// A program may do nothing but access a window until something stands there: others' messages for
 /// it go on in a turn, and a process that shares its core gets it now and then.
-constexpr std::uint32_t calls_per_turn = 64;
+constexpr std::uint32_t calls_per_turn = 128;
 constexpr std::uint32_t turns_per_yield = 16;
 
 // A wait: short looks at first, then one between yields, then between sleeps.
@@ -67,14 +67,19 @@ void finish(Request* request) {
 class SharedWindow::Changing {
  public:
   Changing(SharedWindow& window, std::uint32_t part) : flag_(window.members_[part].is_changing) {
-    window.wait_until([&] { return flag_.exchange(1, std::memory_order_acquire) == 0; });
+    has_ = window.wait_until([&] { return flag_.exchange(1, std::memory_order_acquire) == 0; });
   }
-  ~Changing() { flag_.store(0, std::memory_order_release); }
+  ~Changing() {
+    if (has_) flag_.store(0, std::memory_order_release);
+  }
+  /// False: the job is over.
+  explicit operator bool() const { return has_; }
   Changing(const Changing&) = delete;
   Changing& operator=(const Changing&) = delete;
 
  private:
   Count& flag_;
+  bool has_ = false;
 };
 
 SharedWindow::SharedWindow(Transfer& transfer, const Group& group, std::byte* control,
@@ -91,14 +96,19 @@ SharedWindow::SharedWindow(Transfer& transfer, const Group& group, std::byte* co
   WEFT_CHECK(group.size() <= most_members && parts_.size() == group.size());
 }
 
+/// False: the job is over.
 template <class Is>
-void SharedWindow::wait_until(const Is& is) {
-  for (std::uint32_t looks = 0; !is() && !transfer_.failure(); ++looks) {
+bool SharedWindow::wait_until(const Is& is) {
+  for (std::uint32_t looks = 0; !is(); ++looks) {
+    if (transfer_.failure()) return false;
     looks < looks_before_yield ? relax_core() : wait_longer(looks);
   }
+  return true;
 }
 
 void SharedWindow::wait_longer(std::uint32_t looks) {
+  // A session may have brought threads since the window was made.
+  if (transfer_.lets_others_in()) return transfer_.turn_and_pause();
   if (looks < looks_before_sleep) {
     ::sched_yield();
     if (looks % yields_per_turn != 0) return;
@@ -116,40 +126,46 @@ void SharedWindow::turn_sometimes() {
 
 void SharedWindow::put(const Target& target, const Buffer& from) {
   copy_elements(at(target), *target.type, from);
+  turn_sometimes();
 }
 
 void SharedWindow::get(const Target& target, const Buffer& into, Request* request) {
   copy_elements(into.address, *into.type, {at(target), target.count, target.type});
   finish(request);
+  turn_sometimes();
 }
 
 void SharedWindow::accumulate(const Target& target, const Buffer& from, Change change, Fold fold) {
   const PackedElements values(from);
-  const Changing changing(*this, target.rank);
-  change_elements(at(target), target.count, *target.type, values.view(), change, fold, {});
+  if (const Changing changing(*this, target.rank); changing) {
+    change_elements(at(target), target.count, *target.type, values.view(), change, fold, {});
+  }
+  turn_sometimes();
 }
 
 void SharedWindow::get_accumulate(const Target& target, const Buffer& from, const Buffer& into,
                                   Change change, Fold fold, Request* request) {
   const PackedElements values(change != Change::nothing ? from : Buffer{});
-  {
-    const Changing changing(*this, target.rank);
+  if (const Changing changing(*this, target.rank); changing) {
     copy_elements(into.address, *into.type, {at(target), target.count, target.type});
     change_elements(at(target), target.count, *target.type, values.view(), change, fold, {});
   }
   finish(request);
+  turn_sometimes();
 }
 
 void SharedWindow::compare_and_swap(const Target& target, const void* wanted, const void* expected,
                                     const Buffer& into, Request* request) {
   const std::size_t size = target.type->size();
-  {
-    const Changing changing(*this, target.rank);
+  if (const Changing changing(*this, target.rank); changing) {
     std::byte* const word = at(target);
+    // The result may go to where the expected value lies.
+    const bool is_expected = std::memcmp(word, expected, size) == 0;
     std::memcpy(into.address, word, size);
-    if (std::memcmp(into.address, expected, size) == 0) std::memcpy(word, wanted, size);
+    if (is_expected) std::memcpy(word, wanted, size);
   }
   finish(request);
+  turn_sometimes();
 }
 
 // The accesses have taken place; others see them in this order.

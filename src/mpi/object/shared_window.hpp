@@ -90,7 +90,7 @@ class SharedWindow final : public Window {
   }
   std::uint32_t members() const { return group_.size(); }
   template <class Is>
-  void wait_until(const Is& is);
+  bool wait_until(const Is& is);
   void wait_longer(std::uint32_t looks);
   void turn_sometimes();
 

@@ -19,10 +19,6 @@ constexpr std::size_t most_inline = 8 << 10;
 /// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
 /// messages that come to it meanwhile.
 constexpr std::size_t most_slots = 1024;
-/// Short messages that wait for one process: as many as a window of sends may have.
-constexpr std::size_t most_queued = 1024;
-/// So few may wait for the next look at the fabric: each takes system calls over TCP.
-constexpr std::size_t few_queued = 16;
 /// Then members of a group may have called collective operations that do not fit together.
 constexpr Duration long_wait = Duration::seconds(2);
 /// Without a look at the fabric.
@@ -112,7 +108,7 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to, const Header&
       messenger_.start_send(group.members[to], flow(group, Purpose::envelopes), slot.memory);
   // A process that talks to itself needs nothing from the fabric, and others wait.
   const bool is_own = group.members[to] == messenger_.machine().self();
-  if (!is_own) note_queued(group.members[to]);
+  if (!is_own) note_queued();
   if (is_own && ++takes_in_a_row_ > most_takes_in_a_row) look_at_fabric();
   if (!messenger_.is_ready(operation)) return watch(operation, {.slot = &slot});
   if (auto sent = messenger_.wait(operation); !sent) failure_ = sent.error();
@@ -431,7 +427,7 @@ void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag
     return;
   }
   watch(messenger_.start_send(group.members[to], key, bytes), {.flag = &done});
-  note_queued(group.members[to]);
+  note_queued();
 }
 
 void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
@@ -533,24 +529,28 @@ void Transfer::wait_for_something() {
 }
 
 /// A short message that finds no room is copied, and its send is over. A process that only sends
-/// would never hear that its peers have read something: it looks here, and waits where too much is
-/// queued for a peer. What was for this process is served meanwhile.
-void Transfer::make_way() {
-  const std::vector<NodeId> crowded = std::exchange(crowded_, {});
-  const auto queued = [this](NodeId node) { return messenger_.machine().queued_to(node); };
-  if (std::ranges::none_of(crowded, [&](NodeId node) { return queued(node) > few_queued; })) return;
-  look_at_fabric();
-  for (const NodeId node : crowded) {
-    while (!failure_ && queued(node) > most_queued) {
-      if (pause_ != nullptr) {
-        look_at_fabric();
-        if (!take_what_is_done()) pause_(++fruitless_turns_);
-        continue;
-      }
-      auto good = messenger_.wait_for_queue(node, most_queued, has_arrived_, long_wait);
-      if (!good) failure_ = good.error();
-      if (!take_what_is_done() && good && !*good) break;
+/// would never hear that its peers have read something. A peer that computes takes its time; one
+/// that is gone is noticed by those who wait for its messages.
+void Transfer::wait_for_way(NodeId to) {
+  while (!failure_ && messenger_.machine().queued_to(to) > most_queued) {
+    if (pause_ != nullptr) {
+      turn_and_pause();
+      continue;
     }
+    if (take_what_is_done()) continue;
+    auto good = messenger_.wait_for_queue(to, most_queued, operations_, has_arrived_, long_wait);
+    if (!good) failure_ = good.error();
+    if (good && !*good && !messenger_.machine().is_up(to)) return;
+  }
+}
+
+void Transfer::turn_and_pause() {
+  if (failure_) return;
+  look_at_fabric();
+  if (failure_ || take_what_is_done()) {
+    fruitless_turns_ = 0;
+  } else if (pause_ != nullptr) {
+    pause_(++fruitless_turns_);
   }
 }
 
@@ -562,6 +562,7 @@ void Transfer::turn() {
 
 void Transfer::look_at_fabric() {
   takes_in_a_row_ = 0;
+  queued_ = 0;
   if (auto good = messenger_.turn_once(); !good) failure_ = good.error();
 }
 

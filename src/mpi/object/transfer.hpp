@@ -199,8 +199,7 @@ class Transfer final : private message::EarlyWatch {
   /// Until `finished()`; sleeps where nothing happens. Ends early with a failure.
   template <class Finished>
   void until(Finished&& finished) {
-    if (!crowded_.empty()) [[unlikely]]
-      make_way();
+    look_if_queued();
     while (!failure_ && !finished()) {
       if (!take_what_is_done()) wait_for_something();
       // Others are not forgotten when this one is finished by what came.
@@ -214,6 +213,28 @@ class Transfer final : private message::EarlyWatch {
   bool lets_others_in() const { return pause_ != nullptr; }
   /// Until everything that was sent is on its way, and needs this process no more.
   void flush();
+  /// To be called behind sends that need not wait: messages that found no room leave, as far as
+  /// there is some by now.
+  void look_if_queued() {
+    if (queued_ > few_queued) [[unlikely]] {
+      look_at_fabric();
+    }
+  }
+  /// Until few short messages to that process wait in this one: to be called behind sends that may
+  /// wait. A process that runs ahead of its peers has to stop somewhere.
+  void make_way(NodeId to) {
+    if (messenger_.machine().queued_to(to) > most_queued) [[unlikely]] {
+      wait_for_way(to);
+    }
+  }
+  /// The same of all members, if messages were queued at all.
+  void make_way(const Group& group) {
+    if (!has_queued_) return;
+    for (const NodeId member : group.members) make_way(member);
+    has_queued_ = false;
+  }
+  /// A turn of a wait for something that no message brings, if others may be let in meanwhile.
+  void turn_and_pause();
   /// Until the next send finds room, so that it does not wait.
   void make_room();
   const std::optional<Error>& failure() const { return failure_; }
@@ -265,6 +286,10 @@ class Transfer final : private message::EarlyWatch {
   };
   /// Then a group has called enough short operations to be worth a board.
   static constexpr std::uint32_t calls_to_board = 16;
+  /// Short messages that wait for one process: as many as a window of sends may have.
+  static constexpr std::size_t most_queued = 1024;
+  /// So few may wait for the next look at the fabric: each takes system calls over TCP.
+  static constexpr std::uint32_t few_queued = 16;
   /// A program may do nothing but meet; others' messages for it go on in a turn.
   static constexpr std::uint32_t meetings_per_turn = 64;
   /// Not more than any fabric carries in an envelope, so that all processes have the same limit.
@@ -297,7 +322,9 @@ class Transfer final : private message::EarlyWatch {
   };
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
-  std::vector<NodeId> crowded_;  // messages to them found no room and were queued; may repeat
+  std::uint32_t queued_ =
+      0;                     // short messages that found no room, since the last look at the fabric
+  bool has_queued_ = false;  // there were some since `make_way` was called for a group
   static constexpr std::size_t most_scratch = std::size_t{16} << 20;
   std::vector<std::byte> scratch_;
   bool may_have_boards_ = false;
@@ -355,10 +382,11 @@ class Transfer final : private message::EarlyWatch {
   bool send_header_now(const Group& group, std::uint32_t to, const Header& header);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
-  void note_queued(NodeId to) {
-    if (crowded_.empty() || crowded_.back() != to) crowded_.push_back(to);
+  void note_queued() {
+    ++queued_;
+    has_queued_ = true;
   }
-  [[gnu::noinline]] void make_way();
+  [[gnu::noinline]] void wait_for_way(NodeId to);
   void take_matched();
   void post_envelope(const Group& group, std::uint32_t to, const Header& header,
                      const Buffer* whole);
