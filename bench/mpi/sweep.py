@@ -82,7 +82,9 @@ def main():
     options.build = pathlib.Path(options.build).resolve()
     if not options.kinds or set(options.kinds) - set("pcw"):
         parser.error(f"--kinds: '{options.kinds}' has another letter than p, c and w")
-    contest.check(parser, list(CONTESTANTS[options.fabric]), CONTESTANTS[options.fabric])
+    contestants = {name: (words, contest.AS_ROOT)
+                   for name, words in CONTESTANTS[options.fabric].items()}
+    contest.check(parser, list(contestants), contestants)
     rows = run(options)
     contest.tell(options, {"bench": "mpi-sweep", "ranks": options.ranks, "fabric": options.fabric,
                            "repeat": options.repeat, "rows": rows, "promises": []},

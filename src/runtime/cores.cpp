@@ -3,6 +3,12 @@
 
 namespace weft {
 
+std::uint32_t allowed_cores() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  return static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+}
+
 int core_of(const cpu_set_t& cores, std::uint64_t number) {
   int core = 0;
   while (!CPU_ISSET(core, &cores) || number-- > 0) ++core;

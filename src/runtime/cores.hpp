@@ -8,6 +8,9 @@
 
 namespace weft {
 
+/// How many cores this thread may use.
+std::uint32_t allowed_cores();
+
 /// The core of that number among `cores`, which are more.
 int core_of(const cpu_set_t& cores, std::uint64_t number);
 

@@ -21,6 +21,7 @@
 #include "mpi/object/message_window.hpp"
 #include "mpi/object/shared_file.hpp"
 #include "mpi/object/shared_window.hpp"
+#include "runtime/cores.hpp"
 #include "runtime/memory/machine_memory.hpp"
 
 namespace weft::mpi {
@@ -166,7 +167,9 @@ struct WindowMaker {
     if (has_control) {
       std::vector<std::byte*> parts;
       for (std::uint64_t begin : made->begin) parts.push_back(made->shared.data() + begin);
-      made->window = std::make_unique<SharedWindow>(transfer, group, made->shared.data(), parts);
+      const bool shares_cores = library().process->size() > allowed_cores();
+      made->window = std::make_unique<SharedWindow>(transfer, group, made->shared.data(),
+                                                    std::move(parts), shares_cores);
     } else {
       made->window = std::make_unique<MessageWindow>(transfer, group, origin);
     }

@@ -18,10 +18,13 @@ namespace {
 constexpr std::uint32_t calls_per_turn = 128;
 constexpr std::uint32_t turns_per_yield = 16;
 
-// A wait: short looks at first, then one between yields, then between sleeps.
-constexpr std::uint32_t looks_before_yield = 20;  // about as long as a switch between processes
+// A wait: short looks at first, then one between yields, then between sleeps. Where ranks share
+// cores the first looks take about as long as a switch between processes. Elsewhere a yield would
+// only give time to other programs.
+constexpr std::uint32_t looks_of_many = 20;
+constexpr std::uint32_t looks_of_few = 2000;
 constexpr std::uint32_t yields_per_turn = 16;
-constexpr std::uint32_t looks_before_sleep = 5000;
+constexpr std::uint32_t looks_before_sleep = 10'000;
 constexpr timespec sleep{0, 50'000};
 
 /// Copies elements of one layout into another.
@@ -83,7 +86,7 @@ class SharedWindow::Changing {
 };
 
 SharedWindow::SharedWindow(Transfer& transfer, const Group& group, std::byte* control,
-                           std::vector<std::byte*> parts)
+                           std::vector<std::byte*> parts, bool shares_cores)
     : transfer_(transfer),
       group_(group),
       common_(*reinterpret_cast<Common*>(control)),
@@ -92,7 +95,8 @@ SharedWindow::SharedWindow(Transfer& transfer, const Group& group, std::byte* co
       parts_(std::move(parts)),
       is_exclusive_(group.size()),
       posts_seen_(group.size()),
-      completions_seen_(group.size()) {
+      completions_seen_(group.size()),
+      looks_before_yield_(shares_cores ? looks_of_many : looks_of_few) {
   WEFT_CHECK(group.size() <= most_members && parts_.size() == group.size());
 }
 
@@ -101,7 +105,7 @@ template <class Is>
 bool SharedWindow::wait_until(const Is& is) {
   for (std::uint32_t looks = 0; !is(); ++looks) {
     if (transfer_.failure()) return false;
-    looks < looks_before_yield ? relax_core() : wait_longer(looks);
+    looks < looks_before_yield_ ? relax_core() : wait_longer(looks);
   }
   return true;
 }

@@ -29,9 +29,9 @@ class SharedWindow final : public Window {
   }
 
   /// `control` is that many zeros at first, at a multiple of 64, and outlives the window; so do
-  /// the parts, by rank.
+  /// the parts, by rank. `shares_cores`: there are more processes than cores for them.
   SharedWindow(Transfer& transfer, const Group& group, std::byte* control,
-               std::vector<std::byte*> parts);
+               std::vector<std::byte*> parts, bool shares_cores);
 
   void open() override {}
   void close() override {}
@@ -105,6 +105,7 @@ class SharedWindow final : public Window {
   std::vector<std::uint32_t> completions_seen_;
   std::vector<std::uint32_t> origins_;  // of the exposure epoch
   std::vector<std::uint32_t> targets_;  // of the access epoch
+  std::uint32_t looks_before_yield_;
   std::uint32_t calls_without_turn_ = 0;
 };
 

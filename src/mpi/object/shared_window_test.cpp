@@ -60,7 +60,7 @@ class SharedWindows : public ::testing::Test {
         const Group group = world_group(processes, NodeId(rank));
         std::vector<std::byte*> parts;
         for (auto& part : parts_) parts.push_back(reinterpret_cast<std::byte*>(part.data()));
-        SharedWindow window(alone[0], group, control_.memory.get(), std::move(parts));
+        SharedWindow window(alone[0], group, control_.memory.get(), std::move(parts), true);
         program(window, rank);
       });
     }
@@ -180,7 +180,7 @@ std::unique_ptr<Window> make_shared_window(World& world, std::uint32_t rank,
                                            RandomAccesses::Memory& memory, std::byte* control) {
   std::vector<std::byte*> parts;
   for (auto& part : memory) parts.push_back(reinterpret_cast<std::byte*>(part.data()));
-  return std::make_unique<SharedWindow>(world[rank], world.group(rank), control, parts);
+  return std::make_unique<SharedWindow>(world[rank], world.group(rank), control, parts, true);
 }
 
 TEST(shared_window, random_accesses_do_what_they_would_do_to_arrays) {
@@ -201,7 +201,7 @@ TEST(shared_window, elements_that_are_not_aligned_are_folded) {
   World world(1);
   const Control control(1);
   alignas(8) std::array<std::byte, 32> memory{};
-  SharedWindow window(world[0], world.group(0), control.memory.get(), {memory.data()});
+  SharedWindow window(world[0], world.group(0), control.memory.get(), {memory.data()}, false);
   std::int64_t value = 40, now = 0;
   const Target odd{.rank = 0, .offset = 3, .count = 1, .type = &long_type};
   window.put(odd, one(value));
