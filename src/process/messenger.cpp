@@ -357,14 +357,9 @@ Result<std::size_t> Messenger::wait(Operation operation) {
   return static_cast<std::size_t>(state.size);
 }
 
-template <class Other>
-Result<bool> Messenger::wait_any_or(std::span<const Operation> operations, const bool& also,
-                                    Duration patience, Other&& other) {
-  const auto any_done = [&] {
-    return also || other() ||
-           std::any_of(operations.begin(), operations.end(),
-                       [&](Operation operation) { return is_ready(operation); });
-  };
+Result<bool> Messenger::wait_any(std::span<const Operation> operations, const bool& also,
+                                 Duration patience) {
+  const auto any_done = [&] { return also || is_any_ready(operations); };
   misses_senders_ = true;
   auto good = turn_until([&] { return any_done() || is_over(); }, operations, patience);
   misses_senders_ = false;
@@ -375,15 +370,16 @@ Result<bool> Messenger::wait_any_or(std::span<const Operation> operations, const
   return Error{ErrorCode::cancelled, "the job is over"};
 }
 
-Result<bool> Messenger::wait_any(std::span<const Operation> operations, const bool& also,
-                                 Duration patience) {
-  return wait_any_or(operations, also, patience, [] { return false; });
-}
-
 Result<bool> Messenger::wait_for_queue(NodeId to, std::size_t most,
                                        std::span<const Operation> operations, const bool& also,
                                        Duration patience) {
-  return wait_any_or(operations, also, patience, [&] { return machine_.queued_to(to) <= most; });
+  const auto has_room = [&] {
+    return also || machine_.queued_to(to) <= most || is_any_ready(operations);
+  };
+  auto good = turn_until([&] { return has_room() || is_over(); }, operations, patience);
+  if (!good) return std::move(good).error();
+  if (!has_room() && is_over()) return Error{ErrorCode::cancelled, "the job is over"};
+  return has_room();
 }
 
 Result<void> Messenger::turn_once() {

@@ -2,6 +2,7 @@
 // Messenger: drives a process's message machine over a fabric, from calls that block.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -170,9 +171,10 @@ class Messenger final : private MessageHistory {
   template <class Finished>
   Result<void> turn_until(Finished&& finished, std::span<const Operation> operations = {},
                           Duration patience = Duration::max());
-  template <class Other>
-  Result<bool> wait_any_or(std::span<const Operation> operations, const bool& also,
-                           Duration patience, Other&& other);
+  bool is_any_ready(std::span<const Operation> operations) const {
+    return std::any_of(operations.begin(), operations.end(),
+                       [&](Operation operation) { return is_ready(operation); });
+  }
   bool missed();
   void look_for_peer(Instant now, Operation of);
   /// Says once of each such process that it lives and answers nothing, and what this one waits for.

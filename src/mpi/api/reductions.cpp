@@ -138,7 +138,9 @@ struct Vectors {
   int root = 0;
 };
 
-int fold_in_one_piece(Collective& c, const Vectors& v, const Datatype& datatype, bool gets) {
+/// In one piece with its caller, which mostly knows the operation.
+[[gnu::always_inline]] inline int fold_in_one_piece(Collective& c, const Vectors& v,
+                                                    const Datatype& datatype, bool gets) {
   Folding made;
   // Another thread may fold something else while this one waits.
   const bool is_known = !Held::has_threads().load(std::memory_order_relaxed) &&
@@ -204,7 +206,10 @@ int reduce(Collective& c, const void* input, void* output, std::int64_t count, M
 int allreduce(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,
               MPI_Op op) {
   if (is_inter(c)) return inter::allreduce(c, input, output, count, type, op);
-  return fold_vectors(c, {Operation::allreduce, input, output, count, type, op});
+  const Vectors v{Operation::allreduce, input, output, count, type, op};
+  const Datatype* const datatype = c.in_one_piece(count, type);
+  if (datatype != nullptr) return fold_in_one_piece(c, v, *datatype, true);
+  return fold_vectors(c, v);
 }
 
 int scan(Collective& c, const void* input, void* output, std::int64_t count, MPI_Datatype type,

@@ -193,13 +193,6 @@ void fold_all(Transfer& transfer, const Group& group, std::span<std::byte> value
 
 }  // namespace
 
-bool fits_board(const Group& group, const collective::Request& request) {
-  if (group.size() < 3 || group.size() > Board::most_members) return false;
-  return request.operation == collective::Operation::barrier ||
-         (request.operation == collective::Operation::allreduce && request.bytes > 0 &&
-          request.bytes <= Board::most_bytes);
-}
-
 const std::byte* fold_on(Board& board, std::uint64_t bytes, bool may_regroup,
                          const FoldBytes& fold) {
   const std::uint32_t members = board.members();

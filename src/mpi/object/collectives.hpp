@@ -82,7 +82,12 @@ class PlanRun final {
 
 /// Whether a board of that group, if it has one, would have room for the operation. Members that
 /// share memory look there whether all have come; two are faster by a message.
-bool fits_board(const Group& group, const collective::Request& request);
+inline bool fits_board(const Group& group, const collective::Request& request) {
+  if (group.size() < 3 || group.size() > Board::most_members) return false;
+  return request.operation == collective::Operation::barrier ||
+         (request.operation == collective::Operation::allreduce && request.bytes > 0 &&
+          request.bytes <= Board::most_bytes);
+}
 /// Folds the values of all members on a board, in the order of the plan for the same request: the
 /// result has the same bits. It is valid until the board's next meeting.
 const std::byte* fold_on(Board& board, std::uint64_t bytes, bool may_regroup,
