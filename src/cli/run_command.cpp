@@ -226,9 +226,10 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
   add_parsed(*command, "--timeout", s.launch.timeout, parse_duration,
              "fail operations that wait for a process that has been gone for this long",
              "10s, or 100ms for each process");
-  add_parsed(*command, "--inbox", s.launch.inbox, parse_byte_count,
-             "memory for unexpected messages, per process; of MPI programs it has no limit",
-             "16MiB");
+  add_parsed(
+      *command, "--inbox", s.launch.inbox, parse_byte_count,
+      "memory for unexpected messages, per process; in MPI programs only those of 8 to 32 KiB",
+      "16MiB");
   add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,
              "memory for messages kept for other processes, per process", "no limit");
   command->add_flag("--outbox-fails", s.launch.outbox_fails,

@@ -345,7 +345,7 @@ TEST(archive, gives_back_messages_of_any_size_until_they_are_forgotten) {
     EXPECT_TRUE(std::ranges::equal(archive.find(i)->bytes, all[i])) << i;
   }
   EXPECT_FALSE(archive.find(all.size()));
-  // What was read last stays readable, or is forgotten itself.
+  // A message stays readable while those before it are forgotten.
   EXPECT_TRUE(std::ranges::equal(archive.find(2)->bytes, all[2]));
   for (std::size_t i = 0; i < 1500; i += 10) {
     archive.forget(i);

@@ -104,14 +104,9 @@ std::unique_ptr<Window> make_by_messages(World& world, std::uint32_t rank,
 }
 
 TEST(window, random_accesses_do_what_they_would_do_to_arrays) {
-  const char* const fixed = std::getenv("WEFT_SEED");
-  const std::uint64_t first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
-  const std::uint64_t seeds = fixed != nullptr ? 1 : 30;
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    SCOPED_TRACE(fmt::format("WEFT_SEED={} mpi_object_test --gtest_filter=window.random*", seed));
+  testing::for_each_seed("window.random*", [](std::uint64_t seed) {
     RandomAccesses(seed, make_by_messages).run(300);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(window, an_access_takes_as_long_whatever_is_under_way) {

@@ -2,11 +2,13 @@
 // Random accesses to windows, against a model of arrays.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -131,5 +133,18 @@ class RandomAccesses {
   std::vector<std::unique_ptr<Window>> windows_;
   std::deque<Fetched> fetched_;
 };
+
+/// For each of 30 seeds, or for that of WEFT_SEED: `run(seed)`. `filter` names the test in the line
+/// that reruns it.
+inline void for_each_seed(const char* filter, const std::function<void(std::uint64_t)>& run) {
+  const char* const fixed = std::getenv("WEFT_SEED");
+  const std::uint64_t first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
+  const std::uint64_t seeds = fixed != nullptr ? 1 : 30;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    SCOPED_TRACE(fmt::format("WEFT_SEED={} mpi_object_test --gtest_filter={}", seed, filter));
+    run(seed);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
 
 }  // namespace weft::mpi::testing

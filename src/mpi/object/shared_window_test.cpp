@@ -184,17 +184,12 @@ std::unique_ptr<Window> make_shared_window(World& world, std::uint32_t rank,
 }
 
 TEST(shared_window, random_accesses_do_what_they_would_do_to_arrays) {
-  const char* const fixed = std::getenv("WEFT_SEED");
-  const std::uint64_t first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
-  const std::uint64_t seeds = fixed != nullptr ? 1 : 30;
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    SCOPED_TRACE(fmt::format("WEFT_SEED={} mpi_object_test --gtest_filter=shared*random*", seed));
+  testing::for_each_seed("shared*random*", [](std::uint64_t seed) {
     const Control control(RandomAccesses::processes);
     RandomAccesses(seed, [&](World& world, std::uint32_t rank, RandomAccesses::Memory& memory) {
       return make_shared_window(world, rank, memory, control.memory.get());
     }).run(300);
-    if (HasFailure()) return;
-  }
+  });
 }
 
 TEST(shared_window, elements_that_are_not_aligned_are_folded) {
