@@ -5,16 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int rank, failures;
+#include "resident.h"
 
-static long resident_kib(void) {
-  char line[256];
-  long kib = 0;
-  FILE* file = fopen("/proc/self/status", "r");
-  while (fgets(line, sizeof line, file) != NULL) sscanf(line, "VmRSS: %ld", &kib);
-  fclose(file);
-  return kib;
-}
+static int rank, failures;
 
 static void send_one(long i) {
   long value = i;

@@ -8,16 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { batch = 100000 };
+#include "resident.h"
 
-static long resident_kib(void) {
-  char line[256];
-  long kib = 0;
-  FILE* file = fopen("/proc/self/status", "r");
-  while (fgets(line, sizeof line, file) != NULL) sscanf(line, "VmRSS: %ld", &kib);
-  fclose(file);
-  return kib;
-}
+enum { batch = 100000 };
 
 /* Messages from `i` on. */
 static void send_batch(long i) {

@@ -6,21 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "resident.h"
+
 static int rank, size, failures;
 
 static void expect(int good, const char* what) {
   if (good) return;
   printf("%d: not so: %s\n", rank, what);
   ++failures;
-}
-
-static long resident_kib(void) {
-  char line[256];
-  long kib = 0;
-  FILE* file = fopen("/proc/self/status", "r");
-  while (fgets(line, sizeof line, file) != NULL) sscanf(line, "VmRSS: %ld", &kib);
-  fclose(file);
-  return kib;
 }
 
 /* Derived from one that is freed before it, and used by a receive. */
