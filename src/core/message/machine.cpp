@@ -37,6 +37,7 @@ MessageMachine::MessageMachine(const MessageOptions& options, Instant now, const
       sent_bodies_(outbox.limit, outbox.memory),
       received_bodies_(ByteCount(std::numeric_limits<std::uint64_t>::max())),
       peers_(options.nodes),
+      outstanding_(options.fabric.max_outstanding, options.nodes),
       departure_(options.self, options.nodes) {
   for (Peer& peer : peers_) peer.down_since = now;
 }
@@ -119,6 +120,9 @@ void MessageMachine::refuse(NodeId id) {
 }
 
 void MessageMachine::on_operation_over(Instant now, const Completion& completion) {
+  Peer& peer = peers_[completion.peer.value()];
+  if (peer.outstanding > 0) end_operations(peer, 1);
+  if (std::exchange(peer.stalled, false)) touch(completion.peer);
   if ((completion.context & write_context) != 0) {
     PairOut& to = pair(completion.peer).out;
     to.on_write_over(now, completion.context & ~write_context);
@@ -154,6 +158,8 @@ void MessageMachine::on_down(Instant now, NodeId id, TransmitQueue& out) {
   if (peer.up && peer.listened) ++listened_down_;
   peer.up = false;
   peer.down_since = now;
+  end_operations(peer, peer.outstanding);
+  peer.stalled = false;
   departure_.on_down(id);
   peer.missing = false;  // since another time
   miss(id);
@@ -422,7 +428,7 @@ bool MessageMachine::say(NodeId to, const Frame& frame, std::uint64_t context, T
 bool MessageMachine::pump(TransmitQueue& out) {
   while (!dirty_.empty()) {
     const NodeId id = dirty_.back();
-    if (!pump_peer(id, out)) {
+    if (!pump_within_share(id, out)) {
       // The others first, the next time.
       std::rotate(dirty_.begin(), dirty_.end() - 1, dirty_.end());
       return false;
@@ -433,6 +439,21 @@ bool MessageMachine::pump(TransmitQueue& out) {
   // Messages forgotten while they were in the fabric's queue, or being written, are free only now.
   if (waits_for_room()) use_room();
   return true;
+}
+
+/// True: all that the peer may be sent before some of its operations complete is in the queue.
+bool MessageMachine::pump_within_share(NodeId id, TransmitQueue& out) {
+  Peer& peer = peers_[id.value()];
+  const std::size_t before = out.tx.size();
+  const std::size_t share = outstanding_.room(peer.outstanding);
+  out.limit(share);
+  const bool had_room = pump_peer(id, out);
+  out.end_limit();
+  const std::size_t more = out.tx.size() - before;
+  begin_operations(peer, more);
+  // What writes wait for is that others are over.
+  peer.stalled = !had_room && share - more < 2 && out.has_room(2, 0);
+  return had_room || peer.stalled;
 }
 
 bool MessageMachine::pump_peer(NodeId id, TransmitQueue& out) {

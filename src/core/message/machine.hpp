@@ -19,6 +19,7 @@
 #include "core/message/history.hpp"
 #include "core/message/operations.hpp"
 #include "core/message/options.hpp"
+#include "core/message/outstanding.hpp"
 #include "core/message/pair_in.hpp"
 #include "core/message/pair_out.hpp"
 #include "core/transmit/transmit_queue.hpp"
@@ -52,8 +53,11 @@ class MessageMachine {
                                         std::span<const std::byte> head,
                                         std::span<const std::byte> bytes, Post&& post) {
     PairOut* const out = idle_pair(to);
-    if (out == nullptr) return std::nullopt;
-    return out->send_at_once(flow, head, bytes, std::forward<Post>(post));
+    Peer& peer = peers_[to.value()];
+    if (out == nullptr || outstanding_.room(peer.outstanding) == 0) return std::nullopt;
+    auto operation = out->send_at_once(flow, head, bytes, std::forward<Post>(post));
+    if (operation) begin_operations(peer, 1);
+    return operation;
   }
   /// The same by a lane of the fabric to that peer. False: nothing has happened.
   bool send_in(SendLane& lane, NodeId to, const FlowKey& flow, std::span<const std::byte> head,
@@ -241,7 +245,9 @@ class MessageMachine {
     bool dirty = false;
     bool missing = false;  // since `down_since`, and in `missing_`
     bool listened = false;
-    bool lossless = false;  // its connection
+    bool lossless = false;        // its connection
+    bool stalled = false;         // until some of its operations complete
+    std::size_t outstanding = 0;  // operations of the fabric
   };
   /// A peer without a connection that something waits for.
   struct Missing {
@@ -259,7 +265,8 @@ class MessageMachine {
   PairOut* idle_pair(NodeId id) {
     WEFT_CHECK(id.value() < options_.nodes, "node {} of {}", id.value(), options_.nodes);
     const Peer& peer = peers_[id.value()];
-    const bool idle = peer.up && !peer.dirty && peer.pair != nullptr && peer.pair->greeted;
+    const bool idle =
+        peer.up && !peer.dirty && !peer.stalled && peer.pair != nullptr && peer.pair->greeted;
     return idle ? &peer.pair->out : nullptr;
   }
   void touch(NodeId id) {
@@ -283,6 +290,15 @@ class MessageMachine {
   void use_room();
   bool is_ours(const History& history) const;
   bool on_departure_frame(NodeId from, FrameKind kind);
+  void begin_operations(Peer& peer, std::size_t operations) {
+    peer.outstanding += operations;
+    outstanding_.begin(operations);
+  }
+  void end_operations(Peer& peer, std::size_t operations) {
+    peer.outstanding -= operations;
+    outstanding_.end(operations);
+  }
+  bool pump_within_share(NodeId id, TransmitQueue& out);
   bool pump_peer(NodeId id, TransmitQueue& out);
   bool pump_departure(NodeId id, TransmitQueue& out);
   bool say(NodeId to, const Frame& frame, std::uint64_t context, TransmitQueue& out);
@@ -296,6 +312,7 @@ class MessageMachine {
   BodyPool sent_bodies_, received_bodies_;
   Operations operations_;
   std::vector<Peer> peers_;
+  OutstandingOperations outstanding_;
   Departure departure_;
   std::vector<std::pair<NodeId, std::vector<StoredReceives>>> stored_;  // last, not committed yet
   std::vector<NodeId> waiting_for_room_;

@@ -3,7 +3,9 @@
 // driver owns and empties it; capacities are fixed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <span>
 
 #include "base/check.hpp"
@@ -21,8 +23,14 @@ struct TransmitQueue {
 
   /// Returns whether `operations` more, messages of `bytes` together among them, fit.
   bool has_room(std::size_t operations, std::size_t bytes) const {
-    return tx.room() >= operations && message_bytes_.room() >= bytes;
+    return most_ >= tx.size() + operations && tx.room() >= operations &&
+           message_bytes_.room() >= bytes;
   }
+  /// Until `end_limit`, only so many more have room.
+  void limit(std::size_t operations) {
+    most_ = tx.size() + std::min(operations, unlimited - tx.size());
+  }
+  void end_limit() { most_ = unlimited; }
   /// Appends a message to `peer` of the bytes that `encode(wire::Writer&)` writes, at most `bound`,
   /// and of `body` behind them, which stays valid until the fabric took the operation.
   template <class Encode>
@@ -62,7 +70,10 @@ struct TransmitQueue {
   }
 
  private:
+  static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+
   FixedVec<std::byte> message_bytes_;
+  std::size_t most_ = unlimited;
 };
 
 }  // namespace weft

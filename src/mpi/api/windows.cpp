@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/descriptor.hpp"
@@ -181,6 +182,15 @@ struct WindowMaker {
     return MPI_SUCCESS;
   }
 
+  /// Returns the first rank of which `has` is false; the same everywhere.
+  std::optional<std::uint32_t> first_without(bool has) {
+    std::vector<std::uint8_t> all(made->communicator.group.size());
+    gather_all(static_cast<std::uint8_t>(has), all);
+    const auto first = std::ranges::find(all, 0);
+    if (first == all.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(first - all.begin());
+  }
+
   /// Whether this job's messages between all processes of the window go through memory that they
   /// share. Then accesses may, too; else a job that is to use another fabric, to repeat its
   /// messages or to be simulated would not. The same everywhere.
@@ -188,9 +198,7 @@ struct WindowMaker {
     const Group& group = made->communicator.group;
     if (group.size() < 2 || group.size() > SharedWindow::most_members) return false;
     hear_from_all();
-    std::vector<std::uint8_t> can(group.size());
-    gather_all(static_cast<std::uint8_t>(library().transfer->shares_memory_with(group)), can);
-    return std::ranges::count(can, 0) == 0;
+    return !first_without(library().transfer->shares_memory_with(group));
   }
 
   /// Memory that all processes map; they are on one host. It has no name that a killed process
@@ -218,10 +226,8 @@ struct WindowMaker {
     const SharedFile first = first_of_all(SharedFile::of(own, end));
     const Descriptor other = is_first ? Descriptor() : first.open();
     void* const memory = map(is_first ? own : other, first.bytes);
-    std::vector<std::uint8_t> mapped(made->parts.size());
-    gather_all(static_cast<std::uint8_t>(memory != MAP_FAILED), mapped);
     if (memory != MAP_FAILED) made->shared = {static_cast<std::byte*>(memory), first.bytes};
-    if (std::ranges::count(mapped, 0) == 0) return true;
+    if (!first_without(memory != MAP_FAILED)) return true;
     forget_shared();
     return false;
   }
@@ -286,12 +292,16 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints,
     return maker.finish(own, window);
   }
   auto& memory = maker.made->memory;
-  const std::uint64_t bytes = maker.made->parts[rank].bytes;
+  bool has_memory = true;
   try {
-    memory.resize(bytes + alignment);
+    memory.resize(maker.made->parts[rank].bytes + alignment);
   } catch (const std::exception&) {  // of the allocator: C has no exceptions
+    has_memory = false;
+  }
+  if (const auto lacking = maker.first_without(has_memory)) {
     return maker.call.fail(maker.parent, MPI_ERR_NO_MEM,
-                           fmt::format("there are no {} bytes of memory", bytes));
+                           fmt::format("rank {} finds no {} bytes of memory", *lacking,
+                                       maker.made->parts[*lacking].bytes));
   }
   void* aligned = memory.data();
   std::size_t room = memory.size();

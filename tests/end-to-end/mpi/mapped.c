@@ -71,13 +71,15 @@ static void refuse_bytes_before_a_part(void) {
   MPI_Type_free(&backwards);
 }
 
-// In place of a window that nobody could use.
+// In place of a window that nobody could use, everywhere.
 static void refuse_more_than_there_is(void) {
+  const MPI_Aint much = (MPI_Aint)1 << 44;
   long* base;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  const int error =
-      MPI_Win_allocate((MPI_Aint)1 << 44, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+  int error = MPI_Win_allocate(much, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
   expect(class_of(error) == MPI_ERR_NO_MEM, "more than there is is refused");
+  error = MPI_Win_allocate(rank == 1 ? much : 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+  expect(class_of(error) == MPI_ERR_NO_MEM, "what one process cannot have is refused to all");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
