@@ -45,6 +45,9 @@ struct GrantParameters {
   std::uint32_t min_in_flight = 1;
   /// The most contributions in flight for a pair, at least `min_in_flight`.
   std::uint32_t max_in_flight = 4096;
+  /// All that the rings hold is in flight from the beginning, since nodes decide the pace and not
+  /// links. Jobs on one machine set it if they have more nodes than cores, and no links.
+  bool begins_full = false;
   /// A grant is late after this multiple of the usual time, at least 1.
   std::uint32_t late_factor = 2;
   /// The most timeslices that a compute node grants at once, at least 1.
@@ -105,6 +108,9 @@ struct StreamOptions {
   std::uint32_t descriptors = 256;  ///< most contributions that a pair can hold, 1 … 1,048,576
   /// Buffer for contents at each input node; 0: the size of all its pairs' rings and one more.
   ByteCount input_buffer{};
+  /// So much of a node's buffers, at most all of them, is in memory before the node begins: the
+  /// first contributions to go through a page of the rest wait until the system has found it.
+  ByteCount touched_buffers{};
   /// Most timeslices that wait for the sink or that it holds, at least 1.
   std::uint32_t sink_depth = 64;
   /// The driver's loop calls the sinks, which must not block, instead of a thread of their own.

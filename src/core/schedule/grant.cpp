@@ -40,6 +40,7 @@ GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
       pace_({.min_in_flight = options.min_in_flight,
              .first_in_flight = options.first_in_flight,
              .max_in_flight = options.max_in_flight,
+             .begins_full = options.begins_full,
              .first_ahead = options.first_ahead,
              .max_ahead = options.open_timeslices},
             inputs),

@@ -40,6 +40,8 @@ struct GrantOptions {
   /// would take many round trips to fill such a path; a shorter path queues these bytes once.
   std::uint64_t first_window = 256 << 10;
   std::uint32_t max_in_flight = 1 << 16;
+  /// All that the rings hold is in flight from the first contribution on.
+  bool begins_full = false;
   /// The capacity of a pair's ring. At most twice that of all rings is in flight.
   std::uint64_t pair_bytes = ~std::uint64_t{0};
   std::uint32_t pair_descriptors = ~std::uint32_t{0};

@@ -276,7 +276,7 @@ std::uint32_t GrantPace::in_flight() const {
   }
   std::uint32_t grants = agreed_;
   if (grants == 0) grants = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
-  if (grants == 0) grants = std::max(options_.first_in_flight, first_);
+  if (grants == 0) grants = std::max({options_.first_in_flight, first_, cover_.value()});
   const std::uint32_t least = std::min(least_, least_at_rate_);
   grants = std::clamp(std::max(grants, least), options_.min_in_flight, options_.max_in_flight);
   return std::min(grants, most_);

@@ -22,6 +22,7 @@ struct PaceOptions {
   std::uint32_t min_in_flight = 1;
   std::uint32_t first_in_flight = 4;
   std::uint32_t max_in_flight = 1 << 16;
+  bool begins_full = false;
   std::uint32_t first_ahead = 2;  ///< timeslices, from the oldest incomplete one on
   std::uint32_t max_ahead = 16;
   /// So many periods are short at first, so that the number in flight soon grows to the path's
@@ -76,6 +77,9 @@ class ReluctantNumber {
 ///    faster;
 ///  - as many as the rings allow, on trial, when the path is idle for part of the time: then nodes
 ///    decide the pace, which take turns on their processors, and periods last several turns;
+///  - as many as the rings allow, from the first contribution on, when it is known before that
+///  nodes
+///    decide (PaceOptions::begins_full): to find it out would take a hundred milliseconds;
 ///  - as many as the rings allow, without a trial, when most contributions come while the node has
 ///    no processor, since their senders then use up their grants.
 /// The number on which all compute nodes agree (GrantAgreement) overrides the node's wish. Now and
@@ -113,7 +117,10 @@ class GrantPace {
   /// Sets the number in flight before the path is measured, if the options do not say more.
   void set_first(std::uint32_t grants) { first_ = grants; }
   /// Sets the most in flight that the pairs' rings allow.
-  void set_most(std::uint32_t grants) { most_ = std::max(1u, grants); }
+  void set_most(std::uint32_t grants) {
+    most_ = std::max(1u, grants);
+    if (options_.begins_full && periods_ == 0) cover_.grow(most_);
+  }
   /// Returns whether as many are in flight as the rings allow, so that credit decides.
   bool fills_rings() const { return in_flight() >= most_; }
   /// Sets the number in flight on which the compute nodes have agreed; zero: they have not.

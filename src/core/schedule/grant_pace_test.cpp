@@ -54,6 +54,18 @@ TEST_F(pace, begins_with_no_less_than_the_options_say) {
   EXPECT_EQ(pace_.in_flight(), 4u);
 }
 
+TEST_F(pace, begins_with_all_that_rings_hold_where_nodes_are_known_to_decide) {
+  GrantPace full({.begins_full = true}, inputs);
+  full.set_first(64);
+  EXPECT_EQ(full.in_flight(), 64u) << "until a contribution tells its size";
+  full.set_most(1000);
+  EXPECT_EQ(full.in_flight(), 1000u);
+  for (int i = 0; i < 3000; ++i) full.on_arrival(now_ = now_ + tenth_ms, fifth_ms);
+  EXPECT_GE(full.in_flight(), 1000u) << "what is measured does not take them back at once";
+  full.set_most(5000);
+  EXPECT_LT(full.in_flight(), 1500u) << "later contributions are smaller";
+}
+
 TEST_F(pace, gives_an_only_input_node_so_much_that_credit_alone_decides) {
   GrantPace alone({.max_in_flight = 4096, .short_periods = 0}, 1);
   EXPECT_EQ(alone.in_flight(), 4096u);

@@ -70,6 +70,15 @@ Result<Descriptor> make_memory_file(ByteCount total, std::string_view name) {
   return file;
 }
 
+/// Also where the system has pages at hand, it may find out only at the first use where they are:
+/// so each is used. They are empty before and after.
+void touch(std::byte* memory, std::size_t size) {
+  if (size == 0 || ::madvise(memory, size, MADV_POPULATE_WRITE) != 0) return;
+  for (std::size_t i = 0; i < size; i += page_size()) {
+    *static_cast<volatile std::byte*>(memory + i) = std::byte{};
+  }
+}
+
 }  // namespace
 
 namespace detail {
@@ -106,6 +115,8 @@ Result<MirroredArena> MirroredArena::create(std::size_t count, ByteCount ring_si
     }
   }
   if (options.huge_pages) ::madvise(range->base(), 2 * size * count, MADV_HUGEPAGE);
+  const auto touched = static_cast<std::size_t>(std::min(options.touched, ring_size).value());
+  for (std::size_t i = 0; i < count; ++i) touch(range->base() + 2 * i * size, touched);
   // Sealed after our own mapping: from here on nobody else can write or resize.
   if (::fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE) != 0) {
     return system_error("cannot seal a memory file", total);

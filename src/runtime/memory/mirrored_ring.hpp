@@ -56,6 +56,9 @@ struct RingOptions {
   /// Asks for huge pages; ignored where the system does not grant them to shared memory
   /// (/sys/kernel/mm/transparent_hugepage/shmem_enabled).
   bool huge_pages = false;
+  /// So much of each ring, at most all of it, is in memory when it is returned. The rest costs
+  /// nothing until it is touched, and then the time that the system takes to find it.
+  ByteCount touched{};
 };
 
 namespace detail {
@@ -83,8 +86,8 @@ class AddressRange {
 }  // namespace detail
 
 /// `count` rings of equal size in one memory file, each mapped twice. Move-only; views stay valid
-/// when it moves. Pages are populated when first touched: a ring costs only its used pages. The
-/// file is sealed: another process that gets the descriptor can only read, and cannot resize it.
+/// when it moves. A ring costs only the pages that were touched (RingOptions::touched). The file is
+/// sealed: another process that gets the descriptor can only read, and cannot resize it.
 class MirroredArena {
  public:
   /// `ring_size` must be a value of `ring_size_for`; `name` shows in /proc/PID/maps.

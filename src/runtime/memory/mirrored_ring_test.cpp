@@ -7,8 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -55,6 +57,20 @@ TEST(mirrored_ring, large_ring_costs_nothing_until_it_is_touched) {
   ASSERT_TRUE(ring.ok()) << ring.error().message;
   ring->at(ByteCount::gib(64).value() - 1, 2)[1] = std::byte{42};
   EXPECT_EQ(ring->memory()[0], std::byte{42});
+}
+
+TEST(mirrored_ring, so_much_of_a_ring_is_in_memory_as_was_asked_for) {
+  const auto in_memory = [](std::span<const std::byte> memory) {
+    std::vector<unsigned char> pages(memory.size() / page.value());
+    EXPECT_EQ(::mincore(const_cast<std::byte*>(memory.data()), memory.size(), pages.data()), 0);
+    return std::ranges::count_if(pages, [](unsigned char state) { return (state & 1) != 0; });
+  };
+  const auto arena = MirroredArena::create(3, page * 8, "test", {.touched = page * 5});
+  ASSERT_TRUE(arena.ok()) << arena.error().message;
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(in_memory(arena->ring(i).memory()), 5) << i;
+  const auto all = MirroredRing::create(page * 4, "test", {.touched = ByteCount::gib(1)});
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  EXPECT_EQ(in_memory(all->memory()), 4);
 }
 
 TEST(mirrored_ring, huge_pages_may_be_asked_for_and_memory_is_aligned_to_them) {

@@ -20,6 +20,7 @@
 #include "stream/local/killed_files.hpp"
 #include "stream/node/job_progress.hpp"
 #include "stream/node/node_loop.hpp"
+#include "stream/node/ring_sizes.hpp"
 #include "stream/node/stream_fabric.hpp"
 
 namespace weft::stream {
@@ -179,6 +180,7 @@ class ClusterNode {
   Result<void> make_node() {
     StreamOptions options = options_;
     options.start_timeout = start_left_;
+    options.touched_buffers = std::max(options.touched_buffers, touched_before_start);
     if (!roster_.is_input(self_)) tell_of_files_left_behind(options, roster_.compute_index(self_));
     auto node = roster_.is_input(self_) ? make_input_node(options, self_.value(), joins_late_,
                                                           *fabric_.fabric, monotonic_now())

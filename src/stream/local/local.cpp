@@ -11,6 +11,7 @@
 #include "base/make_error.hpp"
 #include "base/units.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/cores.hpp"
 #include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/local/job_metrics.hpp"
@@ -20,6 +21,7 @@
 #include "stream/node/admission.hpp"
 #include "stream/node/job_progress.hpp"
 #include "stream/node/limit_node.hpp"
+#include "stream/node/ring_sizes.hpp"
 #include "stream/simulated/scenario_check.hpp"
 #include "stream/simulated/simulated_job.hpp"
 #include "stream/simulated/testbed_twin.hpp"
@@ -206,6 +208,11 @@ Result<JobReport> run_processes(const StreamOptions& options, const LocalOptions
   return drive(job, options, local, nodes);
 }
 
+/// Whether nodes decide the pace that take turns on this machine's cores.
+bool do_turns_decide(const StreamOptions& options, const LocalOptions& local) {
+  return !options.link && !local.testbed && options.inputs + options.computes > allowed_cores();
+}
+
 constexpr std::string_view simulated = "sim:";
 
 Result<JobReport> run_simulation(const StreamOptions& options, const LocalOptions& local,
@@ -244,6 +251,7 @@ struct JobRunner {
   std::string_view fabric;  ///< its beginning
   NodesRun nodes;
   bool in_loop;  ///< sources and sinks: threads of their own would not live in simulated time
+  ByteCount touched_buffers;
   Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps,
                            sim::NetworkRecording*);
 };
@@ -251,9 +259,13 @@ constexpr std::array job_runners{
     JobRunner{.fabric = simulated,
               .nodes = NodesRun::in_one_process,
               .in_loop = true,
+              .touched_buffers = {},
               .run = run_simulation},
-    JobRunner{
-        .fabric = "", .nodes = NodesRun::in_processes, .in_loop = false, .run = run_processes},
+    JobRunner{.fabric = "",
+              .nodes = NodesRun::in_processes,
+              .in_loop = false,
+              .touched_buffers = touched_before_start,
+              .run = run_processes},
 };
 
 const JobRunner& runner_of(const StreamOptions& options) {
@@ -317,6 +329,9 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   StreamOptions suited = options;
   suited.sink_in_loop = options.sink_in_loop || runner.in_loop;
   suited.source_in_loop = options.source_in_loop || runner.in_loop;
+  suited.grant.begins_full = options.grant.begins_full || (runner.nodes == NodesRun::in_processes &&
+                                                           do_turns_decide(options, local));
+  suited.touched_buffers = std::max(options.touched_buffers, runner.touched_buffers);
   begin_files(suited);
   for (std::uint32_t c = 0; c < suited.computes; ++c) tell_of_files_left_behind(suited, c);
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);

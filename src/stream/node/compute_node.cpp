@@ -248,8 +248,10 @@ Result<std::unique_ptr<StreamNode>> make_compute_node(const StreamOptions& optio
   const SinkPlace place = sink_place(options, self, restarted);
   auto sink = options.make_sink ? options.make_sink(place) : open_sinks(options.sinks, place);
   if (!sink) return Error{sink.error().code, fmt::format("--sink: {}", sink.error().message)};
-  auto rings = MirroredArena::create(options.one_ring ? 1 : options.inputs,
-                                     ring_size_for(options.buffer), "weft-pairs");
+  const std::uint32_t count = options.one_ring ? 1 : options.inputs;
+  const ByteCount touched(options.touched_buffers.value() / count);
+  auto rings = MirroredArena::create(count, ring_size_for(options.buffer), "weft-pairs",
+                                     {.touched = touched});
   if (!rings) return std::move(rings).error();
   std::vector<ContributionDescriptor> descriptors(std::size_t{options.inputs} *
                                                   options.descriptors);

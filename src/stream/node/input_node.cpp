@@ -173,10 +173,11 @@ Result<std::unique_ptr<StreamNode>> make_input_node(const StreamOptions& options
   const ByteCount room = ring_size_for(input_buffer_bytes(options));
   // If contents are lost at the other end, they need no place of their own here either.
   const ByteCount memory = options.one_ring ? std::min(room, ring_size_for(options.buffer)) : room;
-  auto content = MirroredRing::create(memory, "weft-input");
+  const RingOptions touched{.touched = options.touched_buffers};
+  auto content = MirroredRing::create(memory, "weft-input", touched);
   if (!content) return std::move(content).error();
-  auto descriptors =
-      MirroredRing::create(ring_size_for(microslice_ring_bytes(options)), "weft-microslices");
+  auto descriptors = MirroredRing::create(ring_size_for(microslice_ring_bytes(options)),
+                                          "weft-microslices", touched);
   if (!descriptors) return std::move(descriptors).error();
 
   InputConfig config;

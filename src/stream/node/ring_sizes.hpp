@@ -14,6 +14,10 @@ inline std::uint64_t microslices_per_contribution(const StreamOptions& o) {
   return std::uint64_t{o.microslices_per_timeslice} + o.overlap_microslices;
 }
 
+/// StreamOptions::touched_buffers of nodes that begin by the time of day. It is all of most nodes'
+/// buffers, and takes a tenth of a second.
+inline constexpr ByteCount touched_before_start = ByteCount::mib(64);
+
 /// Returns the size of an input node's buffer for contents: the option's, or by default the rings
 /// of all its pairs and one ring more.
 inline ByteCount input_buffer_bytes(const StreamOptions& o) {

@@ -33,6 +33,7 @@ schedule::GrantOptions grant_options(const StreamOptions& options) {
       std::min<std::uint64_t>(std::uint64_t{options.grant.max_in_flight} * options.inputs, 1 << 20);
   return {.min_in_flight = options.grant.min_in_flight,
           .max_in_flight = static_cast<std::uint32_t>(most),
+          .begins_full = options.grant.begins_full,
           .pair_bytes = options.buffer.value(),
           .pair_descriptors = options.descriptors,
           .late_factor = options.grant.late_factor,
