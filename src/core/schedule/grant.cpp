@@ -52,11 +52,11 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   grid_ = grid;
   active_ = true;
   for (Input& input : inputs_) {
-    input.granted = input.told = 1;
+    input.granted = input.told = options_.first_rounds;
     input.arrived = 0;
     input.ended = none;
     input.batches.clear();
-    input.batches.push_back({.until = 1, .at = now, .solicited = false});
+    input.batches.push_back({.until = options_.first_rounds, .at = now, .solicited = false});
   }
   look_again_ = true;
   self_ = self;

@@ -5,7 +5,8 @@
 // the input node that is furthest behind. Among equals, all compute nodes walk over the input nodes
 // in the same order, and compute node c begins at input node c. A compute node's own link paces it,
 // since the node grants more when contributions have arrived: no rate is configured, no clock is
-// shared, and the effect of a disturbance ends with its cause. The first round needs no grant.
+// shared, and the effect of a disturbance ends with its cause. The first round needs no grant, or
+// the first rounds where nodes decide the pace (GrantOptions::first_rounds).
 //
 // Why it works under disturbances (docs/schedules.md has the reasoning and the measurements):
 //  1. A compute node derives two numbers from its path and from stragglers (GrantPace): how many
@@ -42,6 +43,8 @@ struct GrantOptions {
   std::uint32_t max_in_flight = 1 << 16;
   /// All that the rings hold is in flight from the first contribution on.
   bool begins_full = false;
+  /// So many rounds need no grant, at least 1; the same at input nodes.
+  std::uint64_t first_rounds = 1;
   /// The capacity of a pair's ring. At most twice that of all rings is in flight.
   std::uint64_t pair_bytes = ~std::uint64_t{0};
   std::uint32_t pair_descriptors = ~std::uint32_t{0};
@@ -56,7 +59,8 @@ struct GrantOptions {
 /// The input node's part: sends what compute nodes have granted.
 class GrantInput final : public InputSchedule {
  public:
-  GrantInput(std::uint32_t input, std::uint32_t computes_max);
+  /// `first_rounds`: see GrantOptions.
+  GrantInput(std::uint32_t input, std::uint32_t computes_max, std::uint64_t first_rounds = 1);
 
   void on_grid(Instant now, const RoundGrid& grid) override;
   Choice choose(Instant now, const SendState& state) override;
@@ -82,6 +86,7 @@ class GrantInput final : public InputSchedule {
   Choice first_sendable(const SendState& state);
 
   std::uint32_t self_;
+  std::uint64_t first_rounds_;
   RoundGrid grid_;
   std::vector<Compute> computes_;
   std::uint64_t order_ = 0;
@@ -113,7 +118,7 @@ class GrantCompute final : public ComputeSchedule {
     std::uint64_t until = 0;
     Instant at{};             // when the message was written
     std::uint64_t share = 0;  // of an input node then
-    bool solicited = true;    // false: the first round, which needs no grant
+    bool solicited = true;    // false: the first rounds, which need no grant
   };
   /// Contributions of one input node, by round: they arrive in order.
   struct Input {
@@ -204,7 +209,8 @@ class GrantCompute final : public ComputeSchedule {
   Instant deadline_ = Instant::never();
 };
 
-std::unique_ptr<InputSchedule> make_grant_input(std::uint32_t input, std::uint32_t computes_max);
+std::unique_ptr<InputSchedule> make_grant_input(std::uint32_t input, std::uint32_t computes_max,
+                                                std::uint64_t first_rounds = 1);
 std::unique_ptr<ComputeSchedule> make_grant_compute(const GrantOptions& options,
                                                     std::uint32_t inputs);
 

@@ -4,14 +4,17 @@
 
 namespace weft::schedule {
 
-GrantInput::GrantInput(std::uint32_t input, std::uint32_t computes_max)
-    : self_(input), computes_(computes_max), agreement_(computes_max) {}
+GrantInput::GrantInput(std::uint32_t input, std::uint32_t computes_max, std::uint64_t first_rounds)
+    : self_(input),
+      first_rounds_(first_rounds),
+      computes_(computes_max),
+      agreement_(computes_max) {}
 
 void GrantInput::on_grid(Instant, const RoundGrid& grid) {
   grid_ = grid;
   declines_ = false;
-  // The first round needs no grant. Each input node begins it at another compute node.
-  computes_.assign(grid.computes, Compute{.granted = 1});
+  // The first rounds need no grant. Each input node begins them at another compute node.
+  computes_.assign(grid.computes, Compute{.granted = first_rounds_});
   for (std::uint32_t k = 0; k < grid.computes; ++k) {
     computes_[(std::uint64_t{self_} + k) % grid.computes].order = k;
   }
@@ -112,8 +115,9 @@ void GrantInput::write_messages(Instant, MessageBox& out) {
   }
 }
 
-std::unique_ptr<InputSchedule> make_grant_input(std::uint32_t input, std::uint32_t computes_max) {
-  return std::make_unique<GrantInput>(input, computes_max);
+std::unique_ptr<InputSchedule> make_grant_input(std::uint32_t input, std::uint32_t computes_max,
+                                                std::uint64_t first_rounds) {
+  return std::make_unique<GrantInput>(input, computes_max, first_rounds);
 }
 
 }  // namespace weft::schedule

@@ -28,12 +28,18 @@ schedule::DfsOptions dfs_options(const StreamOptions& options) {
   return dfs;
 }
 
+/// A pair's ring holds so many rounds at most.
+std::uint64_t first_rounds(const StreamOptions& options) {
+  return options.grant.begins_full ? std::min(options.descriptors, options.grant.max_in_flight) : 1;
+}
+
 schedule::GrantOptions grant_options(const StreamOptions& options) {
   const std::uint64_t most =
       std::min<std::uint64_t>(std::uint64_t{options.grant.max_in_flight} * options.inputs, 1 << 20);
   return {.min_in_flight = options.grant.min_in_flight,
           .max_in_flight = static_cast<std::uint32_t>(most),
           .begins_full = options.grant.begins_full,
+          .first_rounds = first_rounds(options),
           .pair_bytes = options.buffer.value(),
           .pair_descriptors = options.descriptors,
           .late_factor = options.grant.late_factor,
@@ -73,7 +79,7 @@ std::unique_ptr<schedule::InputSchedule> make_input_schedule(const StreamOptions
     return schedule::make_dfs_input(dfs_options(options), input, options.inputs, options.computes);
   }
   if (options.schedule == "grant") {
-    return schedule::make_grant_input(input, options.computes);
+    return schedule::make_grant_input(input, options.computes, first_rounds(options));
   }
   if (options.schedule == "offset") return schedule::make_offset_input(input);
   return schedule::make_best_effort_input();
