@@ -46,7 +46,8 @@ struct GrantParameters {
   /// The most contributions in flight for a pair, at least `min_in_flight`.
   std::uint32_t max_in_flight = 4096;
   /// All that the rings hold is in flight from the beginning, since nodes decide the pace and not
-  /// links. Jobs on one machine set it if they have more nodes than cores, and no links.
+  /// links. Jobs on one machine set it if they have more nodes than cores, and no links. Where it
+  /// is set, `max_in_flight` is the same on all nodes, too.
   bool begins_full = false;
   /// A grant is late after this multiple of the usual time, at least 1.
   std::uint32_t late_factor = 2;
@@ -108,8 +109,10 @@ struct StreamOptions {
   std::uint32_t descriptors = 256;  ///< most contributions that a pair can hold, 1 … 1,048,576
   /// Buffer for contents at each input node; 0: the size of all its pairs' rings and one more.
   ByteCount input_buffer{};
-  /// So much of a node's buffers, at most all of them, is in memory before the node begins: the
-  /// first contributions to go through a page of the rest wait until the system has found it.
+  /// So much of each of a node's buffers, at most all of it, is in memory before the node begins:
+  /// the first contributions to go through a page of the rest wait until the system has found it.
+  /// Nodes that are processes touch 64 MiB at least, and less where the machine has many nodes or
+  /// little memory.
   ByteCount touched_buffers{};
   /// Most timeslices that wait for the sink or that it holds, at least 1.
   std::uint32_t sink_depth = 64;

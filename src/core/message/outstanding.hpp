@@ -12,7 +12,9 @@ namespace weft::message {
 /// The fabric takes operations in their order, and only so many before some complete. A peer that
 /// takes no messages completes none of its own: with all of them it would hold up the messages to
 /// others, for which it may wait itself. So each peer may have a quarter of them, until all
-/// together have half; the other half is reserved for all peers alike.
+/// together have half; the other half is reserved for all peers alike, at least 2 for each. With
+/// more peers than a quarter of the operations, hundreds that take nothing can still hold up
+/// others.
 class OutstandingOperations {
  public:
   /// `most`: FabricLimits::max_outstanding; 0: there is no limit.

@@ -12,7 +12,7 @@
 namespace weft::message {
 namespace {
 
-TEST(outstanding, one_peer_may_have_half_of_all_and_leaves_the_rest_to_others) {
+TEST(outstanding, one_peer_may_have_a_quarter_of_all_and_leaves_the_rest_to_others) {
   OutstandingOperations all(100, 2);
   EXPECT_EQ(all.room(0), 25u);
   all.begin(25);

@@ -63,7 +63,7 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   find_teller();
   pace_.agree(0);
   next_ = self % inputs_.size();
-  arrivals_ = 0;
+  arrivals_ = came_ = 0;
   had_in_flight_ = 0;
   pace_.begin_view(now);
   together_.restart();
@@ -96,6 +96,7 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
     round = grid_.round_of(t);
     if (round < input.arrived) return;
   }
+  ++came_;
   if (largest_ + largest_ < bytes) pace_.forget_least();
   largest_ = std::max(largest_, bytes);
   if (!input.batches.empty()) {
@@ -194,7 +195,7 @@ Duration GrantCompute::late_after() const {
 
 bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {
   return standing.late_after != Duration::max() && !input.batches.empty() &&
-         now - input.batches[0].at > standing.late_after;
+         input.batches[0].solicited && now - input.batches[0].at > standing.late_after;
 }
 
 /// Twice the rings' capacity: a grant waits until it is worth a message, which is a quarter of a
@@ -378,13 +379,13 @@ void GrantCompute::held_up(Instant now, const Standing& standing) {
 /// With the rings' worth out there is time: a look at all input nodes for every few contributions
 /// would cost a tenth of a processor, and their grants would not be worth a message yet.
 bool GrantCompute::can_wait(Instant now) const {
-  return out_fills_rings_ && !look_again_ && arrivals_ < worth_a_look_ &&
+  return out_fills_rings_ && !look_again_ && came_ < worth_a_look_ &&
          now - looked_ < longest_without_look;
 }
 
 void GrantCompute::write_messages(Instant now, MessageBox& out) {
   if (can_wait(now)) {
-    deadline_ = arrivals_ == 0 ? Instant::never() : looked_ + longest_without_look;
+    deadline_ = came_ == 0 ? Instant::never() : looked_ + longest_without_look;
     return;
   }
   deadline_ = Instant::never();
@@ -409,7 +410,7 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   }
   tell(now, window, out);
   looked_ = now;
-  arrivals_ = 0;
+  arrivals_ = came_ = 0;
   had_in_flight_ = state.out;
   out_fills_rings_ = !is_held_up && slow_ == 0 && !out.full() && pace_.fills_rings();
   worth_a_look_ = state.share / (2 * grants_per_share);

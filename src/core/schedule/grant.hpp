@@ -199,7 +199,8 @@ class GrantCompute final : public ComputeSchedule {
   ByteCount largest_{};           // contribution
   std::vector<std::uint32_t> holding_up_;
   Instant looked_{};                     // when the node last looked for something to grant
-  std::size_t arrivals_ = 0;             // since then
+  std::size_t arrivals_ = 0;             // since then, of what was asked for
+  std::size_t came_ = 0;                 // and those of the first rounds, too
   std::uint64_t had_in_flight_ = 0;      // at that time
   bool out_fills_rings_ = false;         // at that time, and no input held the node up
   std::uint64_t worth_a_look_ = 0;       // contributions that are worth another look

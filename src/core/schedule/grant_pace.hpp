@@ -77,9 +77,8 @@ class ReluctantNumber {
 ///    faster;
 ///  - as many as the rings allow, on trial, when the path is idle for part of the time: then nodes
 ///    decide the pace, which take turns on their processors, and periods last several turns;
-///  - as many as the rings allow, from the first contribution on, when it is known before that
-///  nodes
-///    decide (PaceOptions::begins_full): to find it out would take a hundred milliseconds;
+///  - as many as the rings allow, from the first contribution on, when nodes are known to decide
+///    (PaceOptions::begins_full): to find it out would take a hundred milliseconds;
 ///  - as many as the rings allow, without a trial, when most contributions come while the node has
 ///    no processor, since their senders then use up their grants.
 /// The number on which all compute nodes agree (GrantAgreement) overrides the node's wish. Now and

@@ -299,6 +299,8 @@ int allocate(const char* function, MPI_Aint size, MPI_Aint unit, MPI_Info hints,
     has_memory = false;
   }
   if (const auto lacking = maker.first_without(has_memory)) {
+    memory = {};  // what is made stays until the end
+    if (const int error = maker.call.settle(maker.parent); error != MPI_SUCCESS) return error;
     return maker.call.fail(maker.parent, MPI_ERR_NO_MEM,
                            fmt::format("rank {} finds no {} bytes of memory", *lacking,
                                        maker.made->parts[*lacking].bytes));

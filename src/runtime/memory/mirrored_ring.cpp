@@ -73,7 +73,8 @@ Result<Descriptor> make_memory_file(ByteCount total, std::string_view name) {
 /// Also where the system has pages at hand, it may find out only at the first use where they are:
 /// so each is used. They are empty before and after.
 void touch(std::byte* memory, std::size_t size) {
-  if (size == 0 || ::madvise(memory, size, MADV_POPULATE_WRITE) != 0) return;
+  // Kernels before 5.14 cannot do that. No memory: whoever needs it will hear of that.
+  if (size == 0 || (::madvise(memory, size, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)) return;
   for (std::size_t i = 0; i < size; i += page_size()) {
     *static_cast<volatile std::byte*>(memory + i) = std::byte{};
   }

@@ -29,6 +29,9 @@ std::string shared_options(const StreamOptions& o) {
   add("microslices-per-timeslice", o.microslices_per_timeslice);
   add("overlap", o.overlap_microslices);
   add("descriptors", o.descriptors);
+  if (o.schedule == "grant" && o.grant.begins_full) {
+    add("grant-max-in-flight", o.grant.max_in_flight);
+  }
   if (o.schedule == "dfs") {
     add("timeslices-per-interval", o.dfs.timeslices_per_interval);
     add("engines", o.dfs.engines);

@@ -180,7 +180,8 @@ class ClusterNode {
   Result<void> make_node() {
     StreamOptions options = options_;
     options.start_timeout = start_left_;
-    options.touched_buffers = std::max(options.touched_buffers, touched_before_start);
+    options.touched_buffers =
+        std::max(options.touched_buffers, touched_before_start(processes_here()));
     if (!roster_.is_input(self_)) tell_of_files_left_behind(options, roster_.compute_index(self_));
     auto node = roster_.is_input(self_) ? make_input_node(options, self_.value(), joins_late_,
                                                           *fabric_.fabric, monotonic_now())

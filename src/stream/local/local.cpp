@@ -251,7 +251,7 @@ struct JobRunner {
   std::string_view fabric;  ///< its beginning
   NodesRun nodes;
   bool in_loop;  ///< sources and sinks: threads of their own would not live in simulated time
-  ByteCount touched_buffers;
+  bool touches_buffers;
   Result<JobReport> (*run)(const StreamOptions&, const LocalOptions&, const NodeFactory&, Mishaps,
                            sim::NetworkRecording*);
 };
@@ -259,12 +259,12 @@ constexpr std::array job_runners{
     JobRunner{.fabric = simulated,
               .nodes = NodesRun::in_one_process,
               .in_loop = true,
-              .touched_buffers = {},
+              .touches_buffers = false,
               .run = run_simulation},
     JobRunner{.fabric = "",
               .nodes = NodesRun::in_processes,
               .in_loop = false,
-              .touched_buffers = touched_before_start,
+              .touches_buffers = true,
               .run = run_processes},
 };
 
@@ -331,7 +331,10 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   suited.source_in_loop = options.source_in_loop || runner.in_loop;
   suited.grant.begins_full = options.grant.begins_full || (runner.nodes == NodesRun::in_processes &&
                                                            do_turns_decide(options, local));
-  suited.touched_buffers = std::max(options.touched_buffers, runner.touched_buffers);
+  if (runner.touches_buffers) {
+    suited.touched_buffers =
+        std::max(options.touched_buffers, touched_before_start(options.inputs + options.computes));
+  }
   begin_files(suited);
   for (std::uint32_t c = 0; c < suited.computes; ++c) tell_of_files_left_behind(suited, c);
   auto reports = runner.run(suited, local, stream_node_factory(suited), Mishaps::as_said, network);

@@ -28,7 +28,7 @@ schedule::DfsOptions dfs_options(const StreamOptions& options) {
   return dfs;
 }
 
-/// A pair's ring holds so many rounds at most.
+/// No ring holds more rounds. Credit keeps input nodes from sending more than it does hold.
 std::uint64_t first_rounds(const StreamOptions& options) {
   return options.grant.begins_full ? std::min(options.descriptors, options.grant.max_in_flight) : 1;
 }
