@@ -84,12 +84,13 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
   add("--engines", dfs.engines, "compute nodes with an engine; 0: all");
   add("--request-distance", dfs.request_distance, "intervals that are requested in advance");
   group = "Schedule grant";
-  add("--grant-min-in-flight", grant.min_in_flight, "fewest outstanding grants per node");
-  add("--grant-max-in-flight", grant.max_in_flight, "most outstanding grants per pair of nodes");
+  add("--grant-min-in-flight", grant.min_in_flight,
+      "fewest contributions in flight to a compute node");
+  add("--grant-max-in-flight", grant.max_in_flight, "most of them for each of its input nodes");
   add("--grant-late-factor", grant.late_factor,
       "a grant is late after this multiple of the usual time");
   add("--grant-open-timeslices", grant.open_timeslices,
-      "largest number of timeslices that a node grants at once");
+      "most timeslices, besides those in flight, by which inputs may be ahead");
 }
 
 void note_schedule_options(const CLI::App& command, StreamSettings& s) {
