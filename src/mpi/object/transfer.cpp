@@ -160,13 +160,12 @@ void Transfer::receive_short(const Group& group, std::uint32_t from, std::span<s
   const Lanes& lanes = *lanes_of(group);
   Lane& lane = *lanes.by_source[from];
   lane.wanted.push_back({into, &done, lane.wanted_plain, lanes.call});
-  if (lane.early.empty()) {
-    // It would have come before the plain one.
-    if (!lane.early_plain.empty()) {
-      refuse_count(lane.sender(), lane.early_plain.front(), into.size());
-    }
-    return;
+  const bool is_next = !lane.early.empty() && lane.early.front().place == lane.wanted_plain;
+  // The short message would have come before the plain one.
+  if (!is_next && !lane.early_plain.empty()) {
+    return refuse_count(lane.sender(), lane.early_plain.front(), into.size());
   }
+  if (lane.early.empty()) return;
   const Lane::Early first = std::move(lane.early.front());
   lane.early.pop_front();
   take_short(lane, first.place, first.call, first.content);
