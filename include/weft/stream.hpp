@@ -43,7 +43,8 @@ struct DfsParameters {
 struct GrantParameters {
   /// The fewest contributions in flight to a compute node, at least 1.
   std::uint32_t min_in_flight = 1;
-  /// The most contributions in flight for a pair, at least `min_in_flight`.
+  /// The most contributions in flight to a compute node, for each of its input nodes; at least
+  /// `min_in_flight`.
   std::uint32_t max_in_flight = 4096;
   /// All that the rings hold is in flight from the beginning, since nodes decide the pace and not
   /// links. Jobs on one machine set it if they have more nodes than cores, and no links. Where it
@@ -51,7 +52,7 @@ struct GrantParameters {
   bool begins_full = false;
   /// A grant is late after this multiple of the usual time, at least 1.
   std::uint32_t late_factor = 2;
-  /// The most timeslices that a compute node grants at once, at least 1.
+  /// The most timeslices, besides the rounds in flight, by which inputs may be ahead; at least 1.
   std::uint32_t open_timeslices = 16;
 };
 

@@ -94,6 +94,20 @@ TEST_F(granting_node, asks_for_nothing_while_enough_of_the_first_rounds_is_to_co
   EXPECT_EQ(grants(), (std::vector<Granted>{{0, 112}, {1, 112}}));
 }
 
+TEST_F(granting_node, looks_again_when_the_first_rounds_come_at_once) {
+  start(2, 0, {.begins_full = true, .first_rounds = 200, .pair_bytes = 6'400'000});
+  for (const std::uint32_t input : {0u, 1u}) arrive(input, 100);
+  EXPECT_TRUE(grants().empty()) << "more is to come than the rings hold";
+  arrive(0, 104, 1);
+  EXPECT_TRUE(grants().empty()) << "too few for another look";
+  EXPECT_LE(node_->next_deadline(), now_ + Duration::milliseconds(1));
+  arrive(1, 104, 1);
+  for (std::uint64_t round = 2; round < 200; ++round) {
+    for (const std::uint32_t input : {0u, 1u}) arrive(input, 100 + 4 * round, 1);
+  }
+  EXPECT_FALSE(grants().empty()) << "nothing is to come, within a millisecond of the last look";
+}
+
 TEST_F(granting_node, lets_everybody_send_the_first_round_without_a_grant) {
   start(4, 0, {.min_in_flight = 4, .first_in_flight = 4, .first_window = 0});
   EXPECT_TRUE(grants().empty());
