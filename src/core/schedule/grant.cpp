@@ -194,8 +194,11 @@ Duration GrantCompute::late_after() const {
 }
 
 bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {
-  return standing.late_after != Duration::max() && !input.batches.empty() &&
-         input.batches[0].solicited && now - input.batches[0].at > standing.late_after;
+  if (standing.late_after == Duration::max() || input.batches.empty()) return false;
+  const Batch& batch = input.batches[0];
+  // Several rounds that nobody asked for take as long as they take.
+  const bool can_be = batch.solicited || options_.first_rounds == 1;
+  return can_be && now - batch.at > standing.late_after;
 }
 
 /// Twice the rings' capacity: a grant waits until it is worth a message, which is a quarter of a
