@@ -12,6 +12,7 @@
 #include "base/sanitizer.hpp"
 
 #if defined(WEFT_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -19,6 +20,14 @@ namespace weft {
 namespace {
 
 namespace context = boost::context;
+
+// What the address sanitizer knows of memory outlives a mapping: a stack may lie where another one
+// ended whose last functions never returned.
+void forget_earlier_stacks([[maybe_unused]] const void* bottom, [[maybe_unused]] std::size_t size) {
+#if defined(WEFT_ADDRESS_SANITIZER)
+  __asan_unpoison_memory_region(bottom, size);
+#endif
+}
 
 // The address sanitizer keeps a picture of the stack that is in use.
 void begin_switch([[maybe_unused]] void** kept, [[maybe_unused]] const void* bottom,
@@ -41,6 +50,7 @@ Fiber::Fiber(ByteCount stack, std::function<void()> body) : body_(std::move(body
   context::protected_fixedsize_stack memory(stack.value());
   const context::stack_context place = memory.allocate();
   inside_stack_ = {static_cast<const std::byte*>(place.sp) - place.size, place.size};
+  forget_earlier_stacks(inside_stack_.bottom, inside_stack_.size);
   inside_ =
       context::fiber(std::allocator_arg, context::preallocated(place.sp, place.size, place), memory,
                      [this](context::fiber&& outside) { return run(std::move(outside)); });
