@@ -125,6 +125,7 @@ void GrantCompute::settle(Input& input, std::uint64_t round) {
   input.arrived = std::max(input.arrived, round);
   input.told = std::max(input.told, round);
   input.granted = std::max(input.granted, round);
+  if (input.batches.empty() || input.batches[0].until > input.arrived) return;
   const auto waits = [&](const Batch& batch) { return batch.until > input.arrived; };
   input.batches.erase(input.batches.begin(), std::ranges::find_if(input.batches, waits));
 }
@@ -173,9 +174,8 @@ void GrantCompute::learn(Instant now, Input& input, Arrival arrival) {
     pace_.restart(now);
     return;
   }
-  if (!arrival.of_slow && late_after() != Duration::max() &&
-      latency > late_after() * absent_factor) {
-    pace_.on_absent_sender(late_after());
+  if (!arrival.of_slow && late_after_ != Duration::max() && latency > late_after_ * absent_factor) {
+    pace_.on_absent_sender(late_after_);
   }
   latencies_[latencies_seen_++ % latencies_kept] = latency.ticks();
   pace_.on_arrival(now, latency, arrival.is_small);
@@ -185,12 +185,12 @@ void GrantCompute::learn(Instant now, Input& input, Arrival arrival) {
   std::int64_t sorted[latencies_kept];
   std::copy_n(latencies_.begin(), n, sorted);
   std::nth_element(sorted, sorted + n / 2, sorted + n);
-  usual_ = Duration(sorted[n / 2]);
-}
-
-Duration GrantCompute::late_after() const {
-  if (usual_ == Duration{}) return Duration::max();
-  return options_.late_factor > latest / usual_ ? latest : usual_ * options_.late_factor;
+  const Duration usual(sorted[n / 2]);
+  if (usual == Duration{}) {
+    late_after_ = Duration::max();
+  } else {
+    late_after_ = options_.late_factor > latest / usual ? latest : usual * options_.late_factor;
+  }
 }
 
 bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {
@@ -245,7 +245,7 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + apart};
   standing.share = std::max<std::uint64_t>(1, window / n);
   // Where credit decides, a grant waits for room in the ring and not for its input node.
-  if (!pace_.fills_rings()) standing.late_after = late_after();
+  if (!pace_.fills_rings()) standing.late_after = late_after_;
   if (std::exchange(slow_, pace_.slow_inputs()) != pace_.slow_inputs()) together_.restart();
   for (std::uint64_t round = lowest; slow_ > 0 && round < standing.end; ++round) {
     const Instant opens = together_.opens(round);

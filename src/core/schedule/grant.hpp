@@ -82,13 +82,15 @@ class GrantInput final : public InputSchedule {
   };
   bool skip_over(Compute& compute, Readiness readiness);
   static bool is_before(const Compute& a, const Compute& b);
-  /// Chooses among all granted contributions the first one that can be sent.
-  Choice first_sendable(const SendState& state);
+  auto place_behind(std::size_t place, const Compute& compute);
+  void step_back(std::size_t place);
 
   std::uint32_t self_;
   std::uint64_t first_rounds_;
   RoundGrid grid_;
   std::vector<Compute> computes_;
+  /// Those with a grant for what they have not got, as `is_before` orders them.
+  std::vector<std::uint32_t> line_;
   std::uint64_t order_ = 0;
   bool declines_ = false;  // one of `computes_` has `declines`
   GrantAgreement agreement_;
@@ -162,7 +164,6 @@ class GrantCompute final : public ComputeSchedule {
   };
   void learn(Instant now, Input& input, Arrival arrival);
   void note_slow(Instant now);
-  Duration late_after() const;
   bool is_late(const Input& input, Instant now, const Standing& standing) const;
   std::uint32_t rings_hold() const;
   /// Returns the first of the input nodes that hold up the oldest timeslice; the number of inputs
@@ -206,7 +207,8 @@ class GrantCompute final : public ComputeSchedule {
   std::uint64_t worth_a_look_ = 0;       // contributions that are worth another look
   std::vector<std::int64_t> latencies_;  // ring of the last times from grant to contribution, ns
   std::size_t latencies_seen_ = 0;
-  Duration usual_{};  // their median
+  // After that time a grant is late: a multiple of their median.
+  Duration late_after_ = Duration::max();
   Instant deadline_ = Instant::never();
 };
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/grant.hpp"
+
+#include <algorithm>
+#include <numeric>
+
 #include "core/schedule/grant_messages.hpp"
 
 namespace weft::schedule {
@@ -19,6 +23,9 @@ void GrantInput::on_grid(Instant, const RoundGrid& grid) {
     computes_[(std::uint64_t{self_} + k) % grid.computes].order = k;
   }
   order_ = grid.computes;
+  line_.resize(grid.computes);
+  std::iota(line_.begin(), line_.end(), 0);
+  std::ranges::sort(line_, {}, [&](std::uint32_t c) { return computes_[c].order; });
   agreement_.restart(grid.computes);
 }
 
@@ -40,49 +47,50 @@ bool GrantInput::is_before(const Compute& a, const Compute& b) {
   return a.next != b.next ? a.next < b.next : a.order < b.order;
 }
 
+/// The first in line that can be sent. Those before it wait for room or content.
 Choice GrantInput::choose(Instant, const SendState& state) {
-  // Mostly the first in line can be sent: the others are not asked about then.
-  const Compute* line = nullptr;
-  for (const Compute& compute : computes_) {
-    if (compute.next < compute.granted && (line == nullptr || is_before(compute, *line))) {
-      line = &compute;
+  Choice wait;
+  for (std::size_t place = 0; place < line_.size();) {
+    const std::uint32_t c = line_[place];
+    const TimesliceIndex t = grid_.timeslice(computes_[c].next, c);
+    const Readiness readiness = state.readiness(t);
+    if (readiness == Readiness::sendable) {
+      return {.kind = Choice::Kind::send, .timeslice = t};
     }
+    if (skip_over(computes_[c], readiness)) {
+      step_back(place);
+      continue;
+    }
+    if (place == 0) wait.timeslice = t;
+    ++place;
   }
-  if (line == nullptr) return {};
-  const auto c = static_cast<std::uint32_t>(line - computes_.data());
-  const TimesliceIndex t = grid_.timeslice(line->next, c);
-  if (state.readiness(t) == Readiness::sendable) {
-    return {.kind = Choice::Kind::send, .timeslice = t};
-  }
-  return first_sendable(state);
+  return wait;
 }
 
-Choice GrantInput::first_sendable(const SendState& state) {
-  Choice wait, send;
-  const Compute* best = nullptr;
-  const Compute* first = nullptr;
-  for (std::uint32_t c = 0; c < computes_.size(); ++c) {
-    Compute& compute = computes_[c];
-    while (compute.next < compute.granted && (best == nullptr || is_before(compute, *best))) {
-      const TimesliceIndex t = grid_.timeslice(compute.next, c);
-      const Readiness readiness = state.readiness(t);
-      if (skip_over(compute, readiness)) continue;
-      if (readiness == Readiness::sendable) {
-        best = &compute;
-        send = {.kind = Choice::Kind::send, .timeslice = t};
-      } else if (first == nullptr || is_before(compute, *first)) {
-        first = &compute;
-        wait.timeslice = t;
-      }
-      break;
-    }
+auto GrantInput::place_behind(std::size_t place, const Compute& compute) {
+  return std::upper_bound(
+      line_.begin() + static_cast<std::ptrdiff_t>(place), line_.end(), compute,
+      [&](const Compute& a, std::uint32_t b) { return is_before(a, computes_[b]); });
+}
+
+/// The compute node there got its next round, or never will: its place is further back, or none.
+void GrantInput::step_back(std::size_t place) {
+  const Compute& compute = computes_[line_[place]];
+  const auto at = line_.begin() + static_cast<std::ptrdiff_t>(place);
+  if (compute.next >= compute.granted) {
+    line_.erase(at);
+    return;
   }
-  return best != nullptr ? send : wait;
+  // Mostly the others have got that round, too.
+  const bool is_last = !is_before(compute, computes_[line_.back()]);
+  std::rotate(at, at + 1, is_last ? line_.end() : place_behind(place + 1, compute));
 }
 
 void GrantInput::on_started(Instant, TimesliceIndex t) {
-  Compute& compute = computes_[grid_.compute_of(t)];
-  compute.next = std::max(compute.next, grid_.round_of(t) + 1);
+  const std::uint32_t c = grid_.compute_of(t);
+  computes_[c].next = std::max(computes_[c].next, grid_.round_of(t) + 1);
+  const auto place = std::ranges::find(line_, c);
+  if (place != line_.end()) step_back(static_cast<std::size_t>(place - line_.begin()));
 }
 
 void GrantInput::on_message(Instant, std::uint32_t from, std::span<const std::byte> bytes) {
@@ -93,9 +101,12 @@ void GrantInput::on_message(Instant, std::uint32_t from, std::span<const std::by
   if (said.kind == GrantKind::grant_and_tell) agreement_.on_listener(from);
   Compute& compute = computes_[from];
   if (said.round <= compute.granted) return;
-  // It had nothing to send there: it joins those that wait, at the end.
-  if (compute.next >= compute.granted) compute.order = order_++;
+  const bool is_in_line = compute.next < compute.granted;
   compute.granted = said.round;
+  if (is_in_line || compute.next >= compute.granted) return;
+  // It had nothing to send there: it joins those that wait for the same round, at their end.
+  compute.order = order_++;
+  line_.insert(place_behind(0, compute), from);
 }
 
 void GrantInput::write_messages(Instant, MessageBox& out) {
