@@ -66,6 +66,8 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   arrivals_ = came_ = 0;
   had_in_flight_ = 0;
   pace_.begin_view(now);
+  latencies_seen_ = 0;
+  late_after_ = Duration::max();
   together_.restart();
   slow_round_ = 0;
 }
@@ -95,6 +97,7 @@ void GrantCompute::on_contribution(Instant now, std::uint32_t i, TimesliceIndex 
     if (grid_.compute_of(t) != self_) return;
     round = grid_.round_of(t);
     if (round < input.arrived) return;
+    settle(input, round);  // those between never come
   }
   ++came_;
   if (largest_ + largest_ < bytes) pace_.forget_least();
@@ -160,7 +163,16 @@ void GrantCompute::on_message(Instant, std::uint32_t from, std::span<const std::
   if (said.kind == GrantKind::agreed) pace_.agree(said.number);
   if (said.kind == GrantKind::ended) input.ended = std::min(input.ended, said.round);
   // Nothing is passed over that nobody asked for.
-  if (said.kind == GrantKind::passed && said.round <= input.told) settle(input, said.round);
+  if (said.kind == GrantKind::passed && said.round <= input.granted) settle(input, said.round);
+}
+
+/// A grant covers all before it: the next one repeats what was lost.
+void GrantCompute::on_reconnected(std::uint32_t i) {
+  if (!active_ || i >= inputs_.size()) return;
+  Input& input = inputs_[i];
+  input.told = std::max(input.arrived, std::min(input.told, options_.first_rounds));
+  std::erase_if(input.batches, [](const Batch& batch) { return batch.solicited; });
+  out_fills_rings_ = false;
 }
 
 void GrantCompute::learn(Instant now, Input& input, Arrival arrival) {
@@ -193,12 +205,16 @@ void GrantCompute::learn(Instant now, Input& input, Arrival arrival) {
   }
 }
 
-bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {
-  if (standing.late_after == Duration::max() || input.batches.empty()) return false;
+Instant GrantCompute::late_at(const Input& input, const Standing& standing) const {
+  if (standing.late_after == Duration::max() || input.batches.empty()) return Instant::never();
   const Batch& batch = input.batches[0];
   // Several rounds that nobody asked for take as long as they take.
-  const bool can_be = batch.solicited || options_.first_rounds == 1;
-  return can_be && now - batch.at > standing.late_after;
+  if (!batch.solicited && options_.first_rounds > 1) return Instant::never();
+  return batch.at + standing.late_after + Duration(1);
+}
+
+bool GrantCompute::is_late(const Input& input, Instant now, const Standing& standing) const {
+  return late_at(input, standing) <= now;
 }
 
 /// Twice the rings' capacity: a grant waits until it is worth a message, which is a quarter of a
@@ -266,9 +282,8 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
       continue;
     }
     standing.out += input.out();
-    if (standing.late_after == Duration::max() || input.batches.empty()) continue;
     // A grant that turns late frees its place.
-    const Instant late = input.batches[0].at + standing.late_after + Duration(1);
+    const Instant late = late_at(input, standing);
     if (late > now) deadline_ = std::min(deadline_, late);
   }
   return standing;

@@ -45,7 +45,8 @@ struct GrantOptions {
   bool begins_full = false;
   /// So many rounds need no grant, at least 1; the same at input nodes.
   std::uint64_t first_rounds = 1;
-  /// The capacity of a pair's ring. At most twice that of all rings is in flight.
+  /// The capacity of a pair's ring. At most twice that of all rings is in flight, where there are
+  /// several input nodes.
   std::uint64_t pair_bytes = ~std::uint64_t{0};
   std::uint32_t pair_descriptors = ~std::uint32_t{0};
   /// A grant is late when it is older than this multiple of the usual time to its contribution.
@@ -59,14 +60,15 @@ struct GrantOptions {
 /// The input node's part: sends what compute nodes have granted.
 class GrantInput final : public InputSchedule {
  public:
-  /// `first_rounds`: see GrantOptions.
-  GrantInput(std::uint32_t input, std::uint32_t computes_max, std::uint64_t first_rounds = 1);
+  /// `first_rounds`: see GrantOptions; the same at all nodes.
+  GrantInput(std::uint32_t input, std::uint32_t computes_max, std::uint64_t first_rounds);
 
   void on_grid(Instant now, const RoundGrid& grid) override;
   Choice choose(Instant now, const SendState& state) override;
   void on_started(Instant now, TimesliceIndex t) override;
   void on_acknowledged(Instant, TimesliceIndex, Duration) override {}
   void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) override;
+  void on_reconnected(std::uint32_t compute) override;
   void write_messages(Instant now, MessageBox& out) override;
 
  private:
@@ -107,6 +109,7 @@ class GrantCompute final : public ComputeSchedule {
                        ByteCount bytes) override;
   void on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) override;
   void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) override;
+  void on_reconnected(std::uint32_t input) override;
   void write_messages(Instant now, MessageBox& out) override;
   Instant next_deadline() const override { return deadline_; }
 
@@ -115,10 +118,11 @@ class GrantCompute final : public ComputeSchedule {
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
   static constexpr std::size_t batches_kept = 16;
-  /// The grants of one message: the rounds from the batch before to below `until`.
+  /// The grants of one message: the rounds from the batch before to below `until`. The first rounds
+  /// are a batch without a message.
   struct Batch {
     std::uint64_t until = 0;
-    Instant at{};             // when the message was written
+    Instant at{};             // when the message was written, or the view came
     std::uint64_t share = 0;  // of an input node then
     bool solicited = true;    // false: the first rounds, which need no grant
   };
@@ -164,6 +168,8 @@ class GrantCompute final : public ComputeSchedule {
   };
   void learn(Instant now, Input& input, Arrival arrival);
   void note_slow(Instant now);
+  /// Returns when the input node is late, if nothing comes; never if it cannot be.
+  Instant late_at(const Input& input, const Standing& standing) const;
   bool is_late(const Input& input, Instant now, const Standing& standing) const;
   std::uint32_t rings_hold() const;
   /// Returns the first of the input nodes that hold up the oldest timeslice; the number of inputs
@@ -213,7 +219,7 @@ class GrantCompute final : public ComputeSchedule {
 };
 
 std::unique_ptr<InputSchedule> make_grant_input(std::uint32_t input, std::uint32_t computes_max,
-                                                std::uint64_t first_rounds = 1);
+                                                std::uint64_t first_rounds);
 std::unique_ptr<ComputeSchedule> make_grant_compute(const GrantOptions& options,
                                                     std::uint32_t inputs);
 

@@ -2,7 +2,6 @@
 #include "core/schedule/grant.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/schedule/grant_messages.hpp"
 
@@ -10,7 +9,7 @@ namespace weft::schedule {
 
 GrantInput::GrantInput(std::uint32_t input, std::uint32_t computes_max, std::uint64_t first_rounds)
     : self_(input),
-      first_rounds_(first_rounds),
+      first_rounds_(std::max<std::uint64_t>(1, first_rounds)),
       computes_(computes_max),
       agreement_(computes_max) {}
 
@@ -19,17 +18,16 @@ void GrantInput::on_grid(Instant, const RoundGrid& grid) {
   declines_ = false;
   // The first rounds need no grant. Each input node begins them at another compute node.
   computes_.assign(grid.computes, Compute{.granted = first_rounds_});
+  line_.resize(grid.computes);
   for (std::uint32_t k = 0; k < grid.computes; ++k) {
-    computes_[(std::uint64_t{self_} + k) % grid.computes].order = k;
+    line_[k] = static_cast<std::uint32_t>((std::uint64_t{self_} + k) % grid.computes);
+    computes_[line_[k]].order = k;
   }
   order_ = grid.computes;
-  line_.resize(grid.computes);
-  std::iota(line_.begin(), line_.end(), 0);
-  std::ranges::sort(line_, {}, [&](std::uint32_t c) { return computes_[c].order; });
   agreement_.restart(grid.computes);
 }
 
-/// Whether there is nothing to send there, now and ever; the compute node will be told.
+/// Whether its next round, or each from there on, is never sent; the compute node will be told.
 bool GrantInput::skip_over(Compute& compute, Readiness readiness) {
   if (readiness == Readiness::started) {
     compute.passed = ++compute.next;
@@ -107,6 +105,14 @@ void GrantInput::on_message(Instant, std::uint32_t from, std::span<const std::by
   // It had nothing to send there: it joins those that wait for the same round, at their end.
   compute.order = order_++;
   line_.insert(place_behind(0, compute), from);
+}
+
+/// It may not know which rounds never come.
+void GrantInput::on_reconnected(std::uint32_t c) {
+  if (c >= computes_.size()) return;
+  Compute& compute = computes_[c];
+  compute.declines = compute.passed > 0 || compute.ended != none;
+  declines_ = declines_ || compute.declines;
 }
 
 void GrantInput::write_messages(Instant, MessageBox& out) {

@@ -17,7 +17,7 @@ enum class GrantKind : std::uint8_t {
   grant_and_tell = 1,  ///< the same, and the compute node asks for the agreed number
   // From an input node.
   ended = 2,   ///< its stream ends: it sends no round from `round` on
-  passed = 3,  ///< rounds below `round` are done: it sends none of them that has not arrived
+  passed = 3,  ///< it sends no round below `round` that it has not begun to send
   agreed = 4,  ///< the compute nodes agree on `number` grants in flight
 };
 

@@ -263,7 +263,8 @@ void GrantPace::set_in_flight() {
       is_noisy ? std::min(unseen * places_taken_, most_unseen * absent_share_ * undisturbed)
                : std::min(places_taken_, unthinkable);
   const double wanted = undisturbed + taken + cover_.value();
-  wish_ = static_cast<Wish>(std::clamp(std::round(wanted * wish_unit), 1.0, unthinkable));
+  wish_ =
+      static_cast<Wish>(std::clamp(std::round(wanted * wish_unit), 1.0, unthinkable * wish_unit));
 }
 
 std::uint32_t GrantPace::in_flight() const {

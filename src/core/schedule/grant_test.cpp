@@ -283,6 +283,42 @@ TEST_F(granting_node, a_timeslice_that_is_done_already_is_passed_over) {
   EXPECT_TRUE(grants().empty()) << "nobody asked for those";
 }
 
+TEST_F(granting_node, repeats_what_it_said_while_a_connection_was_gone) {
+  start(2, 0, {.min_in_flight = 2, .first_in_flight = 2, .first_window = 0, .max_in_flight = 2});
+  first_round(2);
+  std::uint64_t t = 104;
+  (void)grants();
+  usual_rounds(2, t);
+  const std::vector<std::uint64_t> all = told_;
+  node_->on_reconnected(1);
+  told_[1] = (t - 100) / 4;
+  EXPECT_FALSE(grants().empty());
+  EXPECT_EQ(told_, all);
+  now_ = now_ + Duration::seconds(1);
+  arrive(1, t);
+  arrive(0, t);
+  EXPECT_EQ(grants().size(), 2u) << "no input node is late with what it never heard";
+}
+
+TEST_F(granting_node, a_first_round_may_be_late_and_several_may_not) {
+  for (const std::uint64_t first_rounds : {1u, 2u}) {
+    start(4, 0, {.first_in_flight = 16, .first_window = 0, .first_rounds = first_rounds});
+    for (std::uint64_t t = 100; t < 100 + 4 * first_rounds; t += 4) {
+      for (const std::uint32_t input : {1u, 2u, 3u}) arrive(input, t, 0);
+    }
+    bool waits = false;
+    for (std::vector<Granted> more = grants(); !more.empty(); more = grants()) {
+      now_ = now_ + Duration::microseconds(10);
+      for (const Granted& g : more) {
+        if (g.input != 0) arrive(g.input, g.timeslice, 0);
+      }
+      waits = waits || node_->next_deadline() != Instant::never();
+    }
+    waits = waits || node_->next_deadline() != Instant::never();
+    EXPECT_EQ(waits, first_rounds == 1) << "until input 0 is late";
+  }
+}
+
 TEST_F(granting_node, asks_for_nothing_too_far_ahead_of_who_is_behind) {
   start(3, 0, {.min_in_flight = 3, .first_in_flight = 3, .first_window = 0, .max_in_flight = 3});
   arrive(0, 100);

@@ -104,6 +104,8 @@ class InputSchedule {
   /// A message from the part of compute node `from` has arrived. The bytes come from outside; the
   /// schedule ignores malformed ones.
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
+  /// The connection to that compute node is back: messages to it since `on_grid` may be lost.
+  virtual void on_reconnected(std::uint32_t compute) { (void)compute; }
   /// Moves messages into `out` while it has room. The machine calls it after every event.
   virtual void write_messages(Instant now, MessageBox& out) = 0;
   /// Hands over the intervals completed since the last call. Schedules without intervals have none.
@@ -128,6 +130,8 @@ class ComputeSchedule {
   virtual void on_given_up(Instant now, std::uint32_t input, TimesliceIndex below) = 0;
   /// As in InputSchedule; `from` is an input node.
   virtual void on_message(Instant now, std::uint32_t from, std::span<const std::byte> bytes) = 0;
+  /// The connection to that input node is back: messages to it since `on_grid` may be lost.
+  virtual void on_reconnected(std::uint32_t input) { (void)input; }
   virtual void write_messages(Instant now, MessageBox& out) = 0;
   /// Returns the time of the next call of `write_messages` if no event comes earlier.
   virtual Instant next_deadline() const { return Instant::never(); }

@@ -30,7 +30,7 @@ std::byte pattern(std::uint64_t microslice, std::uint32_t input, std::size_t i) 
 ClusterOptions with_grants(ClusterOptions options) {
   const Roster roster = options.roster;
   options.input_schedule = [roster](std::uint32_t i) {
-    return schedule::make_grant_input(i, roster.computes);
+    return schedule::make_grant_input(i, roster.computes, 1);
   };
   options.compute_schedule = [roster](std::uint32_t, bool) {
     return schedule::make_grant_compute({}, roster.inputs);

@@ -44,6 +44,7 @@ void ComputeMachine::on_completion(Instant now, const Completion& completion) {
       if (said_bye_) owe(input, owes_bye);
       // The input nodes that knew the view may all have died since.
       if (view_.number > 0) owe(input, owes_view);
+      if (takes_part_ && view_.inputs.contains(input)) schedule_->on_reconnected(input);
       break;
     case CompletionKind::peer_down:
       peer.up = false;
@@ -480,6 +481,7 @@ void ComputeMachine::pay_debts(Outbox& out) {
 }
 
 void ComputeMachine::send_schedule_messages(Instant now, Outbox& out) {
+  if (!takes_part_) return;
   schedule_->write_messages(now, messages_);
   std::size_t done = 0;
   for (const schedule::Message& m : messages_.view()) {

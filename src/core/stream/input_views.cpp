@@ -20,6 +20,9 @@ void InputMachine::on_peer_up(NodeId peer, Incarnation incarnation) {
   // Who never met the earlier life would wait for this one to lead.
   const bool forgot = view_.number == 0 && config_.restarted;
   if (forgot && config_.roster.is_input(peer)) owe(peer.value(), owes_outside);
+  if (!takes_part_ || !config_.roster.is_compute(peer)) return;
+  const std::uint32_t compute = config_.roster.compute_index(peer);
+  if (view_.computes.contains(compute)) schedule_->on_reconnected(view_.computes.rank(compute));
 }
 
 void InputMachine::on_peer_down(NodeId peer) {

@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   InputBuffer buffer({content.data(), 1024}, {descriptors.data(), 1024});
   InputConfig config{.roster = roster};
   config.window = 64;
-  InputMachine input(config, buffer, schedule::make_grant_input(0, 2));
+  InputMachine input(config, buffer, schedule::make_grant_input(0, 2, 1));
   feed(input, out, bytes, [&](Instant now) {
     if (buffer.reserve(50).data() != nullptr) buffer.commit({});
     input.turn(now, out);
