@@ -59,6 +59,7 @@ FLOORS = 1.5
 ROUNDS_OF_LINKS = 30
 ROUNDS_OF_SIMULATED_LINKS = 120  # of 200 Mbit/s
 WAYS = 400
+SECONDS_OF_LINKS = 2  # on this machine: until nodes that wait for a processor have found their pace
 LINKS_DECIDE = 0.85   # of the links' capacity
 NODES_DECIDE = 0.85   # of the processors' time
 SCENARIO = """[network]
@@ -106,7 +107,8 @@ class Cell:
         if not self.rate:
             return 0
         rounds = ROUNDS_OF_SIMULATED_LINKS if self.simulated else ROUNDS_OF_LINKS
-        return max(rounds * self.inputs * SIZES[self.size] / self.rate, WAYS * self.way_us / 1e6)
+        seconds = max(rounds * self.inputs * SIZES[self.size] / self.rate, WAYS * self.way_us / 1e6)
+        return seconds if self.simulated else max(seconds, SECONDS_OF_LINKS)
 
     def options(self, scratch, seconds):
         size = SIZES[self.size]

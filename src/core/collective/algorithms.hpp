@@ -31,6 +31,7 @@ void broadcast_ring(const Request& r, PlanBuilder& plan);
 
 void reduce_linear(const Request& r, PlanBuilder& plan);
 void reduce_binomial(const Request& r, PlanBuilder& plan);
+void reduce_rabenseifner(const Request& r, PlanBuilder& plan);
 void reduce_ring(const Request& r, PlanBuilder& plan);
 void allreduce_linear(const Request& r, PlanBuilder& plan);
 void allreduce_binomial(const Request& r, PlanBuilder& plan);

@@ -33,6 +33,7 @@ constexpr Entry entries[] = {
     {broadcast, Algorithm::ring, Needs::nothing, broadcast_ring},
     {reduce, Algorithm::linear, Needs::nothing, reduce_linear},
     {reduce, Algorithm::binomial, Needs::nothing, reduce_binomial},
+    {reduce, Algorithm::rabenseifner, Needs::regrouping, reduce_rabenseifner},
     {reduce, Algorithm::ring, Needs::nothing, reduce_ring},
     {allreduce, Algorithm::linear, Needs::nothing, allreduce_linear},
     {allreduce, Algorithm::binomial, Needs::nothing, allreduce_binomial},
@@ -82,7 +83,7 @@ Algorithm choose_fold(const Request& r) {
   const std::uint64_t carried = r.may_regroup ? r.bytes : r.bytes * r.members;
   if (r.members == 2) {
     // Halves go both ways at once, so each member folds one, and needs room for no more.
-    const bool is_large = r.operation == allreduce && r.may_regroup && r.bytes > 4 * small_bytes;
+    const bool is_large = r.may_regroup && r.bytes > 4 * small_bytes;
     return is_large ? Algorithm::rabenseifner : Algorithm::linear;
   }
   if (r.members <= few_members && r.bytes * r.members <= small_bytes) return Algorithm::linear;

@@ -31,7 +31,7 @@ enum class Algorithm : std::uint8_t {
   linear,              ///< every message straight to where it is wanted, all at once
   binomial,            ///< a tree of ⌈log₂ p⌉ levels
   recursive_doubling,  ///< pairs at distance 1, 2, 4 … exchange all they have
-  rabenseifner,        ///< pairs exchange halves of halves, then gather them again
+  rabenseifner,        ///< pairs exchange halves of halves, then gather the parts
   ring,                ///< from neighbour to neighbour, in segments where values are folded
   bruck,               ///< ⌈log₂ p⌉ steps, each with half of all blocks
   pairwise,            ///< in step s with the members at distance s, one step after the other

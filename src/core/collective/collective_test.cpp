@@ -463,6 +463,7 @@ TEST(collective_messages, are_as_many_as_the_algorithms_say) {
   // Three guests hand over and get back; eight parties exchange in three steps.
   EXPECT_EQ(messages_of(Operation::allreduce, Algorithm::recursive_doubling, 11, 1), 8U * 3 + 6);
   EXPECT_EQ(messages_of(Operation::allreduce, Algorithm::rabenseifner, 16, 16), 16U * 8);
+  EXPECT_EQ(messages_of(Operation::reduce, Algorithm::rabenseifner, 16, 16), 16U * 4 + 15);
   EXPECT_EQ(messages_of(Operation::allreduce, Algorithm::ring, 16, 1), 15U + 15U);
   EXPECT_EQ(messages_of(Operation::allgather, Algorithm::bruck, 16, 1), 16U * 4);
   EXPECT_EQ(messages_of(Operation::allgather, Algorithm::ring, 16, 1), 16U * 15);
@@ -484,6 +485,14 @@ TEST(collective_bytes, by_rabenseifner_are_twice_all_but_one_part) {
   // Every member sends n/2 + n/4 + … in either half: 2 n (p − 1) / p.
   Request request{.operation = Operation::allreduce, .members = 16, .rank = 5, .bytes = 16 << 10};
   EXPECT_EQ(bytes_sent(request, Algorithm::rabenseifner), 2 * (16ULL << 10) * 15 / 16);
+}
+
+TEST(collective_bytes, of_a_reduction_by_rabenseifner_are_one_vector_but_the_root_s_part) {
+  Request request{
+      .operation = Operation::reduce, .members = 16, .rank = 5, .root = 5, .bytes = 16 << 10};
+  EXPECT_EQ(bytes_sent(request, Algorithm::rabenseifner), 15 * 1024ULL);
+  request.root = 6;
+  EXPECT_EQ(bytes_sent(request, Algorithm::rabenseifner), 16 * 1024ULL);
 }
 
 TEST(collective_bytes, of_a_long_broadcast_are_sent_less_than_twice_by_its_root) {

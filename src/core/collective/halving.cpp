@@ -1,58 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rabenseifner's allreduce: pairs at distance 1, 2, 4 … exchange halves of the parts that they
-// still hold and fold them, then gather the parts in the reverse order. Near partners come first,
-// so that a partial always stands for consecutive members and the order of the fold is kept.
+// Rabenseifner's allreduce and reduce: pairs at distance 1, 2, 4 … exchange halves of the parts
+// that they still hold and fold them. Then all gather the parts in the reverse order, or the root
+// gets each from its holder. Near partners come first, so that a partial always stands for
+// consecutive members and the order of the fold is kept.
+#include <bit>
+#include <vector>
+
 #include "core/collective/partial.hpp"
 
 namespace weft::collective {
 namespace {
 
+/// Elements of the vector.
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// The half that a party keeps at that step, or the one that it gives away.
+Range half(Range range, bool lower) {
+  const std::uint64_t middle = range.first + (range.last - range.first) / 2;
+  return lower ? Range{range.first, middle} : Range{middle, range.last};
+}
+
+bool keeps_lower(std::uint32_t party, std::uint32_t step) {
+  return (party & step) == 0;
+}
+
+/// What is left to that party when all halves have been exchanged.
+Range part_of(std::uint32_t party, const Parties& parties, std::uint64_t elements) {
+  Range range{0, elements};
+  for (std::uint32_t step = 1; step < parties.count(); step *= 2) {
+    range = half(range, keeps_lower(party, step));
+  }
+  return range;
+}
+
 /// The part of the vector that one party holds, halved in every step.
 class Halving {
  public:
-  Halving(const Request& r, const Parties& parties, PlanBuilder& plan)
+  /// The result comes into `work`, which may be the place of the input.
+  Halving(const Request& r, const Parties& parties, Piece work, PlanBuilder& plan)
       : r_(r),
         parties_(parties),
         plan_(plan),
         mine_(parties.party_of(r.rank)),
-        last_(r.bytes / r.element_bytes),
-        room_(plan.scratch(r.bytes)) {
-    ready_ = plan.copy(own_input(r), elements(0, last_));
-  }
+        range_{0, r.bytes / r.element_bytes},
+        held_(own_input(r)),
+        work_(work),
+        room_(plan.scratch(r.bytes)) {}
 
   void join_guest() {
     const Piece room = room_.part(0, r_.bytes);
     const StepIndex got = plan_.receive(r_.rank - 1, room);
-    ready_ = plan_.fold_left(room, elements(0, last_), got, ready_);
+    const StepIndex copied = plan_.copy(held_, work_);
+    ready_ = plan_.fold_left(room, work_, got, copied);
+    held_ = work_;
   }
   void scatter() {
     for (std::uint32_t step = 1; step < parties_.count(); step *= 2) {
-      const std::uint64_t middle = first_ + (last_ - first_) / 2;
-      const bool keeps_lower = (mine_ & step) == 0;
-      const Level level{step, first_, middle, last_, no_step};
-      const Piece kept = keeps_lower ? elements(first_, middle) : elements(middle, last_);
-      const Piece given = keeps_lower ? elements(middle, last_) : elements(first_, middle);
+      const bool lower = keeps_lower(mine_, step);
+      const Range given = half(range_, !lower);
+      const Range kept = half(range_, lower);
       const std::uint32_t partner = parties_.member_of(mine_ ^ step);
-      const Piece room = room_.part(0, kept.bytes);
+      const Piece result = elements(work_, kept);
+      const Piece room = room_.part(0, result.bytes);
       const StepIndex got = plan_.receive(partner, room, ready_);
-      levels_.push_back(level);
-      levels_.back().sent = plan_.send(partner, given, ready_);
-      ready_ = keeps_lower ? plan_.fold_right(room, kept, got) : plan_.fold_left(room, kept, got);
-      (keeps_lower ? last_ : first_) = middle;
+      const StepIndex sent = plan_.send(partner, elements(held_, given), ready_);
+      // Only what is kept is copied, while the halves are on their way.
+      plan_.copy(elements(held_, kept), result);
+      ready_ = lower ? plan_.fold_right(room, result, got) : plan_.fold_left(room, result, got);
+      levels_.push_back({.step = step, .before = range_, .given = given, .sent = sent});
+      range_ = kept;
+      held_ = work_;
     }
+    if (levels_.empty()) ready_ = plan_.copy(held_, work_, ready_);
   }
   void gather() {
     for (std::size_t i = levels_.size(); i-- > 0;) {
       const Level& level = levels_[i];
-      const bool kept_lower = (mine_ & level.step) == 0;
-      const Piece missing =
-          kept_lower ? elements(level.middle, level.last) : elements(level.first, level.middle);
       const std::uint32_t partner = parties_.member_of(mine_ ^ level.step);
-      const StepIndex got = plan_.receive(partner, missing, level.sent, ready_);
-      plan_.send(partner, elements(first_, last_), ready_);
+      const StepIndex got =
+          plan_.receive(partner, elements(work_, level.given), level.sent, ready_);
+      plan_.send(partner, elements(work_, range_), ready_);
       ready_ = got;
-      first_ = level.first;
-      last_ = level.last;
+      range_ = level.before;
+    }
+  }
+  void give_to_root() {
+    if (range_.first < range_.last) plan_.send(r_.root, elements(work_, range_), ready_);
+  }
+  /// Of the other parties.
+  void take_parts() {
+    for (std::uint32_t party = 0; party < parties_.count(); ++party) {
+      if (party == mine_) continue;
+      // Their parts lie in what was given at the first step at which they differ.
+      const auto level = static_cast<std::size_t>(std::countr_zero(party ^ mine_));
+      take(party, levels_[level].sent);
     }
   }
   StepIndex ready() const { return ready_; }
@@ -60,25 +104,45 @@ class Halving {
  private:
   struct Level {
     std::uint32_t step = 0;
-    std::uint64_t first = 0;
-    std::uint64_t middle = 0;
-    std::uint64_t last = 0;
+    Range before;
+    Range given;
     StepIndex sent = no_step;
   };
-  Piece elements(std::uint64_t first, std::uint64_t last) const {
-    return {Buffer::output, first * r_.element_bytes, (last - first) * r_.element_bytes};
+  Piece elements(Piece of, Range range) const {
+    return of.part(range.first * r_.element_bytes, (range.last - range.first) * r_.element_bytes);
+  }
+  void take(std::uint32_t party, StepIndex after) {
+    const Range part = part_of(party, parties_, r_.bytes / r_.element_bytes);
+    if (part.first == part.last) return;
+    plan_.receive(parties_.member_of(party), elements(work_, part), after);
   }
 
   const Request& r_;
   const Parties& parties_;
   PlanBuilder& plan_;
   std::uint32_t mine_;
-  std::uint64_t first_ = 0;
-  std::uint64_t last_;
+  Range range_;
+  Piece held_;  // the vector: the input, until something is folded
+  Piece work_;
   Piece room_;
   StepIndex ready_ = no_step;
   std::vector<Level> levels_;
 };
+
+/// A root that takes no part in the exchange: its neighbour folds its vector.
+void reduce_to_guest(const Request& r, const Parties& parties, PlanBuilder& plan) {
+  const StepIndex sent = plan.send(r.rank + 1, own_input(r));
+  if (r.rank != r.root) return;
+  const std::uint64_t elements = r.bytes / r.element_bytes;
+  for (std::uint32_t party = 0; party < parties.count(); ++party) {
+    const Range part = part_of(party, parties, elements);
+    if (part.first == part.last) continue;
+    const Piece piece =
+        whole(Buffer::output, r)
+            .part(part.first * r.element_bytes, (part.last - part.first) * r.element_bytes);
+    plan.receive(parties.member_of(party), piece, sent);
+  }
+}
 
 }  // namespace
 
@@ -90,11 +154,30 @@ void allreduce_rabenseifner(const Request& r, PlanBuilder& plan) {
     plan.receive(r.rank + 1, out, sent);
     return;
   }
-  Halving halving(r, parties, plan);
+  Halving halving(r, parties, out, plan);
   if (parties.is_paired(r.rank)) halving.join_guest();
   halving.scatter();
   halving.gather();
   if (parties.is_paired(r.rank)) plan.send(r.rank - 1, out, halving.ready());
+}
+
+void reduce_rabenseifner(const Request& r, PlanBuilder& plan) {
+  const Parties parties(r.members);
+  if (parties.is_guest(r.rank)) {
+    reduce_to_guest(r, parties, plan);
+    return;
+  }
+  const bool is_root = r.rank == r.root;
+  // Only the root's output may be written.
+  const Piece work = is_root ? whole(Buffer::output, r) : plan.scratch(r.bytes);
+  Halving halving(r, parties, work, plan);
+  if (parties.is_paired(r.rank)) halving.join_guest();
+  halving.scatter();
+  if (is_root) {
+    halving.take_parts();
+  } else {
+    halving.give_to_root();
+  }
 }
 
 }  // namespace weft::collective

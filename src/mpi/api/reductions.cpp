@@ -226,10 +226,23 @@ int exscan(Collective& c, const void* input, void* output, std::int64_t count, M
 
 namespace {
 
+/// Blocks of one size, in one piece: their plan is kept, and nothing is allocated.
+int fold_even_blocks(Collective& c, const void* input, void* output, std::uint64_t bytes,
+                     const Folding& with) {
+  c.check_apart(input, output, bytes);
+  if (!c.ok()) return c.error;
+  return c.run_now({.operation = Operation::reduce_scatter,
+                    .bytes = bytes,
+                    .element_bytes = with.element_bytes,
+                    .blocks = Blocks::uniform(bytes),
+                    .may_regroup = with.may_regroup},
+                   static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
+                   with.fold);
+}
+
 /// Block i of all inputs, folded, goes to member i. `counts` are of elements.
 int fold_blocks(Collective& c, const void* input, void* output,
                 const std::vector<std::int64_t>& counts, MPI_Datatype type, MPI_Op op) {
-  auto job = std::make_unique<CollectiveJob>();
   Folding with = folding(c, op, type);
   if (!c.ok()) return c.error;
   for (const std::int64_t count : counts) {
@@ -237,6 +250,13 @@ int fold_blocks(Collective& c, const void* input, void* output,
   }
   const bool in_place = input == abi::in_place;
   const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const bool is_even = std::ranges::adjacent_find(counts, std::not_equal_to()) == counts.end();
+  const Datatype* const even = is_even && !in_place ? c.in_one_piece(all, type) : nullptr;
+  if (even != nullptr) {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(counts[0]) * even->size();
+    return fold_even_blocks(c, input, output, bytes, with);
+  }
+  auto job = std::make_unique<CollectiveJob>();
   job->in = c.pack(in_place ? output : input, all, type, true);
   job->out = c.pack(output, counts[c.group().rank], type, false);
   if (!in_place) c.check_apart(job->in.data(), job->out.data(), job->out.bytes());
