@@ -82,7 +82,7 @@ Algorithm choose_fold(const Request& r) {
   // The largest message, and about the bytes that one member has to hold.
   const std::uint64_t carried = r.may_regroup ? r.bytes : r.bytes * r.members;
   if (r.members == 2) {
-    // Halves go both ways at once, so each member folds one, and needs room for no more.
+    // Halves go both ways at once, so each member folds one.
     const bool is_large = r.may_regroup && r.bytes > 4 * small_bytes;
     return is_large ? Algorithm::rabenseifner : Algorithm::linear;
   }

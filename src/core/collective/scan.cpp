@@ -79,7 +79,8 @@ void reduce_scatter_pairwise(const Request& r, PlanBuilder& plan) {
   if (r.bytes == 0) return;
   for (std::uint32_t i = 0; i < r.members; ++i) {
     if (i == 0) {
-      plan.copy(slot(i), out, got[i]);
+      // Some programs' output is a block of the input.
+      plan.copy(slot(i), out, got[i], sent);
     } else {
       plan.fold_right(slot(i), out, got[i]);
     }

@@ -226,7 +226,7 @@ int exscan(Collective& c, const void* input, void* output, std::int64_t count, M
 
 namespace {
 
-/// Blocks of one size, in one piece: their plan is kept, and nothing is allocated.
+/// Blocks of one size, in one piece: they need no job, and a short plan is kept.
 int fold_even_blocks(Collective& c, const void* input, void* output, std::uint64_t bytes,
                      const Folding& with) {
   c.check_apart(input, output, bytes);

@@ -39,7 +39,10 @@ const Plan* PlanCache::find_or_make(const Group& group, const collective::Reques
     if (are_same(entry.request, request)) return &entry.plan;
   }
   Plan plan = plan_for(group, request);
-  if (plan.steps.size() > most_steps) return nullptr;
+  if (plan.steps.size() > most_steps) {
+    long_ = std::move(plan);
+    return &long_;
+  }
   if (entries_.size() < most_entries) {
     entries_.push_back({request, std::move(plan)});
     return &entries_.back().plan;

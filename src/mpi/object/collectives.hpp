@@ -104,7 +104,7 @@ bool run_short(Transfer& transfer, const Group& group, const collective::Request
 /// few steps each.
 class PlanCache {
  public:
-  /// Null: it is not kept. Valid until the next call.
+  /// Null: its blocks are listed. Valid until the next call.
   const collective::Plan* find_or_make(const Group& group, const collective::Request& request);
 
  private:
@@ -115,7 +115,8 @@ class PlanCache {
   static constexpr std::size_t most_entries = 16;
   static constexpr std::size_t most_steps = 64;
   std::vector<Entry> entries_;
-  std::size_t next_ = 0;  // to give way
+  collective::Plan long_;  // the last one that is not kept
+  std::size_t next_ = 0;   // to give way
 };
 
 /// Runs this member's part to its end, on the flows of tag 0; returns early when the transfer has

@@ -29,7 +29,7 @@ void Transfer::refuse_call(const Lane& lane, CallName theirs, CallName own) {
   const std::uint32_t calls = lanes_of(lane.group())->calls.count();
   disagree(
       fmt::format("rank {} of the job is in {}; this rank is in {}: call the same operations with "
-                  "the same root everywhere, in the same order",
+                  "the same root and counts everywhere, in the same order",
                   lane.sender().value(), theirs.text(calls), own.text(calls)));
 }
 

@@ -300,7 +300,7 @@ TEST(transfer, short_messages_of_two_different_collective_calls_are_an_error_tha
   const auto broadcast = call(Operation::broadcast, 0);
   const auto nameless = [](Transfer&, const Group&) {};
   const std::string end =
-      ": call the same operations with the same root everywhere, in the same order";
+      ": call the same operations with the same root and counts everywhere, in the same order";
   const std::string first =
       "rank 0 of the job is in broadcast with root 0 of this communicator, collective call 1 "
       "there; ";
@@ -362,7 +362,7 @@ TEST(transfer, processes_that_wait_for_each_other_in_two_collective_calls_end_wi
         failure_of(tag, kind, 1),
         fmt::format("rank 0 of the job is in {0}broadcast with root 0 of this communicator{1}; "
                     "this rank is in {0}broadcast with root 1 of this communicator{1}: call the "
-                    "same operations with the same root everywhere, in the same order",
+                    "same operations with the same root and counts everywhere, in the same order",
                     adjective, number));
     EXPECT_EQ(failure_of(tag, kind, 0), "");
   }

@@ -39,7 +39,7 @@ differ() {
   ((code == 1)) || fail "$1 ends with $code: $(cat "$dir/out")"
   grep -q -- "$2" "$dir/out" || fail "$1 is explained by '$(cat "$dir/out")'"
 }
-both="call the same operations with the same root everywhere, in the same order"
+both="call the same operations with the same root and counts everywhere, in the same order"
 here="this rank is in [a-z ]*\( with root [0-9]\)\? of this communicator, collective call 4[12] there: $both"
 differ operations "rank [0-3] of the job is in [a-z]* of this communicator, collective call 41 there; $here"
 differ root "rank [0-3] of the job is in [a-z 01]* of this communicator, collective call 4[12] there; $here"

@@ -42,24 +42,30 @@ refused put-far "MPI_Put: bytes 18446744073709551616 to .* are outside of the 16
 refused put-longer "MPI_Put: the origin has 16 bytes, and the target 8"
 refused accumulate-shorter "MPI_Accumulate: the origin has 8 bytes, and the target 16"
 # Members of a collective operation that disagree about its size, on both sides of the limit of short messages.
+others="call the same operations with the same root and counts everywhere, in the same order"
 for counts in "10 5" "10 1000" "1000 10" "1000 900" "900 1000" "10 100000" "100000 10" "90000 100000"; do
   read -r first second <<<"$counts"
   for to_others in bcast:MPI_Bcast scatter:MPI_Scatter ibcast:MPI_Wait; do
     refused "${to_others%:*} $counts" \
       "rank 1: ${to_others#*:}: rank 0 sent $((4 * first)) bytes in a collective operation in which this rank expects $((4 * second)); use"
   done
-  for to_root in reduce:MPI_Reduce gather:MPI_Gather; do
-    refused "${to_root%:*} $counts" \
-      "rank 0: ${to_root#*:}: rank 1 sent $((4 * second)) bytes in a collective operation in which this rank expects $((4 * first)); use"
-  done
+  # Who gives few has left the reduction when the other one begins to exchange halves.
+  refused "reduce $counts" \
+    "rank [01]: MPI_Reduce: rank [01] sent [0-9]* bytes in a collective operation in which this rank expects [0-9]*; use\|rank 1: MPI_[RB][a-z]*: .* in reduce with root 0 .*: $others"
+  refused "gather $counts" \
+    "rank 0: MPI_Gather: rank 1 sent $((4 * second)) bytes in a collective operation in which this rank expects $((4 * first)); use"
   for to_all in allreduce:MPI_Allreduce allgather:MPI_Allgather alltoallv:MPI_Alltoallv scan:MPI_Scan; do
     refused "${to_all%:*} $counts" \
       "rank [01]: ${to_all#*:}: rank [01] sent [0-9]* bytes in a collective operation in which this rank expects [0-9]*; use"
   done
 done
+# One gives half as many: its whole vector is as long as the other's half.
+for counts in "25000 50000" "50000 25000"; do
+  refused "reduces $counts" "rank [01]: MPI_Reduce: .* in which this rank expects [0-9]*; use"
+  refused "allreduces $counts" "rank [01]: MPI_Allreduce: .* in which this rank expects [0-9]*; use"
+done
 refused "mixed 0 100000" "rank [01]: MPI_[AB][a-z]*: rank [01] sent [0-9]* bytes in a collective operation in which this rank expects [0-9]*; use"
 # Others whose messages have the same size: both calls are named.
-others="call the same operations with the same root everywhere, in the same order"
 refused "roots 0 1" "rank [01]: MPI_Barrier: rank [01] of the job is in broadcast with root [01] of this communicator, collective call [0-9]* there; this rank is in barrier of this communicator, collective call [0-9]* there: $others"
 refused "another 0 1" "rank [01]: MPI_All[a-z]*: rank [01] of the job is in all[a-z]* of .*; this rank is in all[a-z]* of .*: $others"
 # Messages without names: processes that wait for seconds tell each other where they are.

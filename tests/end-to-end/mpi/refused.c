@@ -69,6 +69,8 @@ static void collective(const char* what, int count) {
   if (is(what, "bcast")) MPI_Bcast(in, count, MPI_INT, 0, all);
   if (is(what, "reduce")) MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, all);
   if (is(what, "allreduce")) MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, all);
+  while (is(what, "reduces")) MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, all);
+  while (is(what, "allreduces")) MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, all);
   if (is(what, "gather")) MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, 0, all);
   if (is(what, "scatter")) MPI_Scatter(in, count, MPI_INT, out, count, MPI_INT, 0, all);
   if (is(what, "allgather")) MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, all);
