@@ -237,9 +237,11 @@ class folding_collectives : public testing::TestWithParam<Operation> {};
 
 TEST_P(collectives, of_up_to_70_members_are_right_by_every_algorithm) {
   for (std::uint32_t members = 1; members <= 70; ++members) {
+    // Every group size to 34, since the largest take the most time, and those round the next power.
+    if (members > 34 && members != 70 && (members < 63 || members > 65)) continue;
     for (const std::uint32_t root : {0U, members / 2, members - 1}) {
       if (!has_root(GetParam()) && root != 0) continue;
-      // Every group size, and all combinations of options with the smaller ones.
+      // All combinations of options with the smaller groups.
       if (members > 20 && root != 0 && root != members / 2) continue;
       for (const bool in_place : {false, true}) {
         if (in_place && !can_be_in_place(GetParam())) continue;
