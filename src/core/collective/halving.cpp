@@ -37,7 +37,7 @@ std::uint64_t bytes_of(const Request& r, Range range) {
   return (range.last - range.first) * r.element_bytes;
 }
 
-/// What is left to that party when all halves have been exchanged.
+/// That party is left with this part when all halves have been exchanged.
 Range part_of(std::uint32_t party, const Parties& parties, std::uint64_t elements) {
   Range range{0, elements};
   for (std::uint32_t step = 1; step < parties.count(); step *= 2) {
