@@ -153,8 +153,9 @@ class Halving {
   std::vector<Level> levels_;
 };
 
-/// A root that takes no part in the exchange: its neighbour folds its vector.
-void reduce_to_guest(const Request& r, const Parties& parties, PlanBuilder& plan) {
+/// A guest takes no part in the exchange: its neighbour folds its vector. As the root it gets the
+/// parts.
+void reduce_as_guest(const Request& r, const Parties& parties, PlanBuilder& plan) {
   const StepIndex sent = plan.send(r.rank + 1, own_input(r));
   if (r.rank != r.root) return;
   const std::uint64_t elements = r.bytes / r.element_bytes;
@@ -187,7 +188,7 @@ void allreduce_rabenseifner(const Request& r, PlanBuilder& plan) {
 void reduce_rabenseifner(const Request& r, PlanBuilder& plan) {
   const Parties parties(r.members);
   if (parties.is_guest(r.rank)) {
-    reduce_to_guest(r, parties, plan);
+    reduce_as_guest(r, parties, plan);
     return;
   }
   const bool is_root = r.rank == r.root;

@@ -364,7 +364,9 @@ void ComputeMachine::give_up_on(Instant now, std::uint32_t input, TimesliceIndex
 }
 
 Instant ComputeMachine::next_deadline() const {
-  return std::min({next_give_up_, credits_due_, schedule_->next_deadline()});
+  // A schedule is not asked outside of a view: what it waits for there may long be past.
+  const Instant asked = takes_part_ ? schedule_->next_deadline() : Instant::never();
+  return std::min({next_give_up_, credits_due_, asked});
 }
 
 void ComputeMachine::turn(Instant now, Outbox& out) {

@@ -240,12 +240,14 @@ TEST(an_input_node_alone, skips_what_was_given_up_in_a_view_that_it_hears_of_lat
 
 /// Compute node 0 of a job whose input nodes are played by hand.
 struct ComputeAlone {
-  explicit ComputeAlone(Roster r, Duration give_up_after)
+  explicit ComputeAlone(Roster r, Duration give_up_after,
+                        std::unique_ptr<schedule::ComputeSchedule> schedule =
+                            std::make_unique<schedule::SilentComputeSchedule>())
       : roster(r),
         content(r.inputs, Mirrored(4096)),
         records(r.inputs, std::vector<ContributionDescriptor>(16)),
         alone(ComputeConfig{.roster = r, .give_up_after = give_up_after}, memory(),
-              std::make_unique<schedule::SilentComputeSchedule>()) {
+              std::move(schedule)) {
     for (std::uint32_t i = 0; i < roster.inputs; ++i) alone.up(i);
   }
   std::vector<PairMemory> memory() {
@@ -315,6 +317,37 @@ TEST(a_compute_node_alone, offers_no_memory_while_the_sink_holds_what_is_to_come
   EXPECT_EQ(count(compute.begin({.number = 2}), MessageType::hello), 0u);
   compute.alone.machine.release(TimesliceIndex(0));
   EXPECT_EQ(count(compute.alone.turn(), MessageType::hello), 2u);
+}
+
+/// Waits for a moment until it is asked, and then for the next one.
+struct Waiting final : schedule::ComputeSchedule {
+  void on_grid(Instant now, const schedule::RoundGrid&, std::uint32_t) override { due = now; }
+  void on_input(Instant, std::uint32_t, bool) override {}
+  void on_contribution(Instant, std::uint32_t, TimesliceIndex, ByteCount) override {}
+  void on_given_up(Instant, std::uint32_t, TimesliceIndex) override {}
+  void on_message(Instant, std::uint32_t, std::span<const std::byte>) override {}
+  void write_messages(Instant now, schedule::MessageBox&) override {
+    due = now + Duration::milliseconds(1);
+  }
+  Instant next_deadline() const override { return due; }
+  Instant due = Instant::never();
+};
+
+/// It would turn again and again for a schedule that nobody asks.
+TEST(a_compute_node_alone, waits_for_no_moment_of_a_view_that_went_on_without_it) {
+  ComputeAlone compute(Roster{2, 1}, Duration::max(), std::make_unique<Waiting>());
+  compute.begin({.number = 1});
+  compute.alone.turn();
+  EXPECT_GT(compute.alone.machine.next_deadline(), compute.alone.now);
+  EXPECT_NE(compute.alone.machine.next_deadline(), Instant::never());
+  View next{.number = 2};
+  next.inputs = all(2);
+  next.computes = IndexSet(1);
+  next.forgotten = IndexSet(1);
+  compute.alone.receive(0, next);
+  compute.alone.now = compute.alone.now + Duration::milliseconds(100);
+  compute.alone.turn();
+  EXPECT_GT(compute.alone.machine.next_deadline(), compute.alone.now);
 }
 
 }  // namespace

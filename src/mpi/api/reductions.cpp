@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on collective communication: operations that fold, and calls of them that block.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
