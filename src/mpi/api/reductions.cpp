@@ -139,6 +139,11 @@ struct Vectors {
   int root = 0;
 };
 
+/// Also where one buffer is both, which check_apart allows in Open MPI's ABI.
+bool is_in_place(const Vectors& v, bool gets) {
+  return v.input == abi::in_place || (gets && v.input == v.output);
+}
+
 /// In one piece with its caller, which mostly knows the operation.
 [[gnu::always_inline]] inline int fold_in_one_piece(Collective& c, const Vectors& v,
                                                     const Datatype& datatype, bool gets) {
@@ -151,7 +156,7 @@ struct Vectors {
   const std::uint64_t bytes = static_cast<std::uint64_t>(v.count) * datatype.size();
   if (gets) c.check_apart(v.input, v.output, bytes);
   if (!c.ok() || !c.check_count(v.count)) return c.error;
-  const bool in_place = v.input == abi::in_place;
+  const bool in_place = is_in_place(v, gets);
   auto* const out = static_cast<std::byte*>(gets ? v.output : nullptr);
   const collective::Request what{.operation = v.operation,
                                  .root = static_cast<std::uint32_t>(v.root),
@@ -167,7 +172,7 @@ struct Vectors {
 int fold_vectors(Collective& c, const Vectors& v) {
   c.check_root(v.root);
   const bool gets = v.operation != Operation::reduce || (c.ok() && c.is_root(v.root));
-  const bool in_place = v.input == abi::in_place;
+  const bool in_place = is_in_place(v, gets);
   if (gets || !in_place) {
     const Datatype* const datatype = c.in_one_piece(v.count, v.type);
     if (datatype != nullptr) return fold_in_one_piece(c, v, *datatype, gets);
@@ -178,7 +183,7 @@ int fold_vectors(Collective& c, const Vectors& v) {
   const bool reads = in_place || v.operation == Operation::exclusive_scan;
   if (!in_place || !gets) job->in = c.pack(in_place ? v.output : v.input, v.count, v.type, true);
   if (gets) job->out = c.pack(v.output, v.count, v.type, reads);
-  if (gets) c.check_apart(job->in.data(), job->out.data(), job->out.bytes());
+  if (gets) c.check_apart(v.input, v.output, job->out.bytes());
   if (!c.ok()) return c.error;
   job->request = {.operation = v.operation,
                   .root = static_cast<std::uint32_t>(v.root),
