@@ -84,37 +84,52 @@ bool Egress::may_send(const Queue& queue) const {
   return left >= 2 && queue.in_flight <= left / 2;
 }
 
-// The queue whose turn it is goes to the end of the round; those that may not send stay.
-Egress::Queue* Egress::next_queue() {
-  for (auto it = round_.begin(); it != round_.end(); ++it) {
-    if (!may_send(**it)) continue;
-    std::rotate(it, it + 1, round_.end());
-    served_last_ = true;
-    return round_.back();
-  }
-  return nullptr;
+// Where in the round the queue is whose turn it is; past the end if none may send.
+std::size_t Egress::next_in_round() const {
+  const auto it =
+      std::ranges::find_if(round_, [&](const Queue* queue) { return may_send(*queue); });
+  return static_cast<std::size_t>(it - round_.begin());
+}
+
+std::uint64_t Egress::next_piece(const Queue& queue) const {
+  const Operation& operation = operations_[queue.first];
+  return std::min(operation.op.size() - operation.passed, chunk_);
+}
+
+bool Egress::may_pass(Instant now, const Queue& queue) const {
+  return link_.free_from() <= now || next_piece(queue) <= turn_left_;
+}
+
+// The queue that is served goes to the end of the round; those before it, which may not send, stay.
+Egress::Queue& Egress::serve(std::size_t turn) {
+  const auto it = round_.begin() + static_cast<std::ptrdiff_t>(turn);
+  std::rotate(it, it + 1, round_.end());
+  served_last_ = true;
+  return *round_.back();
 }
 
 std::span<const TxOp> Egress::fill(Instant now) {
   made_count_ = 0;
-  while (made_count_ + 2 <= kBatch && link_.free_from() <= now) {
-    Queue* queue = next_queue();
-    if (queue == nullptr) break;
-    pass_chunk(now, *queue);
+  while (made_count_ + 2 <= kBatch) {
+    const std::size_t turn = next_in_round();
+    if (turn == round_.size() || !may_pass(now, *round_[turn])) break;
+    if (link_.free_from() <= now) turn_left_ = chunk_;
+    pass_piece(now, serve(turn));
   }
   return filled();
 }
 
-// The front operation's next chunk passes the link.
-void Egress::pass_chunk(Instant now, Queue& queue) {
+// The front operation's next piece, a chunk at most, passes the link.
+void Egress::pass_piece(Instant now, Queue& queue) {
   const std::uint32_t slot = queue.first;
   Operation& operation = operations_[slot];
-  const std::uint64_t left = operation.op.size() - operation.passed;
-  const std::uint64_t bytes = std::min(left, chunk_);
-  const bool first = operation.passed == 0, last = bytes == left;
+  const std::uint64_t bytes = next_piece(queue);
+  const bool first = operation.passed == 0;
+  const bool last = operation.passed + bytes == operation.op.size();
   const auto passage = link_.send(now, operation.posted, ByteCount(bytes));
   operation.passed += bytes;
   waiting_bytes_ -= bytes;
+  turn_left_ -= bytes;
 
   Marker marker{Marker::Kind::filler, static_cast<std::uint32_t>(bytes),
                 own_as<HostClock>(passage.arrival)};
@@ -127,7 +142,9 @@ void Egress::pass_chunk(Instant now, Queue& queue) {
     if (operation.op.kind == OpKind::write && first) make_carrier(queue, slot);
   }
   if (last) {
-    leaving_.push_back({passage.departure, slot});
+    // A rate that was raised must not let the later leave before the earlier.
+    const Instant before = leaving_.empty() ? Instant{} : leaving_[leaving_.size() - 1].departs;
+    leaving_.push_back({std::max(passage.departure, before), slot});
     pop_operation(queue);
   }
 }
@@ -237,9 +254,15 @@ Completion Egress::take_completion() {
 }
 
 Instant Egress::next_fill() const {
-  const bool waiting =
-      std::ranges::any_of(round_, [&](const Queue* queue) { return may_send(*queue); });
-  return waiting ? link_.free_from() : Instant::never();
+  const std::size_t turn = next_in_round();
+  if (turn == round_.size()) return Instant::never();
+  return next_piece(*round_[turn]) <= turn_left_ ? Instant{} : link_.free_from();
+}
+
+Instant Egress::next_departure() const {
+  if (leaving_.empty()) return Instant::never();
+  const std::size_t last = leaving_.size() - 1;
+  return leaving_[next_in_round() < round_.size() ? last : last / 2].departs;
 }
 
 }  // namespace weft::shaped

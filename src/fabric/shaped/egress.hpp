@@ -25,6 +25,10 @@ namespace weft::shaped {
 /// its part. The link skips a peer to which the inner fabric cannot send, so that this peer does
 /// not use up the inner fabric's operations.
 ///
+/// The link takes pieces of operations in turns of up to a chunk's bytes, as a network card fetches
+/// descriptors: a turn begins when the link is free. Its owner wakes once in a turn, and not once
+/// for each of its operations, as long as more of them wait.
+///
 /// The class calls no fabric: `fill` yields the operations to post, and the owner posts them and
 /// reports their completions. One thread at a time.
 class Egress {
@@ -62,8 +66,8 @@ class Egress {
   /// Takes an invalid operation, which completes as failed; returns false when there is no room.
   bool take_failed(const TxOp& op);
 
-  /// Returns operations for the inner fabric, in order, for all chunks that begin to pass the link
-  /// by `now`. The caller must post them, or drop them by `end_peer`, before the next `fill`, which
+  /// Returns operations for the inner fabric, in order, for all pieces of the turns that begin by
+  /// `now`. The caller must post them, or drop them by `end_peer`, before the next `fill`, which
   /// invalidates them.
   std::span<const TxOp> fill(Instant now);
   /// Records that the inner fabric completed an operation of `fill`.
@@ -81,10 +85,10 @@ class Egress {
 
   /// Returns when `fill` has work next; never when no operation waits.
   Instant next_fill() const;
-  /// Returns when `advance` has work next; never when no operation is on the link.
-  Instant next_departure() const {
-    return leaving_.empty() ? Instant::never() : leaving_.front().departs;
-  }
+  /// Returns when the owner should tell of operations that have left the link: with the turn's last
+  /// one while others wait; else when half of them have left, since their poster may wait for that
+  /// before it posts more. Never when no operation is on the link.
+  Instant next_departure() const;
   /// Changes the link's rate and latency at `now`.
   void set_shape(Instant now, const LinkShape& shape) { link_.set_shape(now, shape); }
   /// Returns the bytes taken that have not left the link.
@@ -112,9 +116,12 @@ class Egress {
   };
 
   std::uint32_t new_slot();
-  Queue* next_queue();
+  std::size_t next_in_round() const;
   bool may_send(const Queue& queue) const;
-  void pass_chunk(Instant now, Queue& queue);
+  bool may_pass(Instant now, const Queue& queue) const;
+  std::uint64_t next_piece(const Queue& queue) const;
+  Queue& serve(std::size_t turn);
+  void pass_piece(Instant now, Queue& queue);
   void make_filler(Queue& queue, const Operation& operation, const Marker& marker);
   void make_carrier(Queue& queue, std::uint32_t slot);
   void pop_operation(Queue& queue);
@@ -123,6 +130,7 @@ class Egress {
 
   net::PacedLink link_;
   std::uint64_t chunk_;
+  std::uint64_t turn_left_ = 0;  // bytes that may still pass in this turn of the link
   std::size_t inner_limit_;
   std::size_t inner_in_flight_ = 0;
   BufferPool pool_;

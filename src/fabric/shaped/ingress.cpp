@@ -8,8 +8,21 @@
 
 namespace weft::shaped {
 
+void Ingress::push(std::vector<Key>& heap, Key key) {
+  heap.push_back(key);
+  std::push_heap(heap.begin(), heap.end());
+}
+
+Ingress::Key Ingress::pop(std::vector<Key>& heap) {
+  std::pop_heap(heap.begin(), heap.end());
+  const Key first = heap.back();
+  heap.pop_back();
+  return first;
+}
+
 Ingress::Ingress(const LinkShape& shape, Duration catch_up, bool cut_through, const Limits& limits)
     : link_(shape, catch_up),
+      patience_(std::min(Duration(catch_up.ticks() / 2), kMostPatience)),
       cut_through_(cut_through),
       capacity_(limits.arrivals),
       pool_(limits.message_bytes, limits.largest_message),
@@ -21,41 +34,47 @@ std::size_t Ingress::room() const {
 }
 
 void Ingress::add(Arrival arrival) {
-  std::uint32_t slot = 0;
-  const Key key{arrival.at, next_sequence_++, 0};
+  Key key{arrival.at, next_sequence_++, 0};
+  const bool awaited = arrival.kind != Arrival::Kind::filler;
   waiting_bytes_ += arrival.bytes;
   if (free_slots_.empty()) {
     WEFT_CHECK(slots_.size() < capacity_, "{} arrivals are held", capacity_);
-    slot = static_cast<std::uint32_t>(slots_.size());
+    key.slot = static_cast<std::uint32_t>(slots_.size());
     slots_.push_back(std::move(arrival));
   } else {
-    slot = free_slots_.back();
+    key.slot = free_slots_.back();
     free_slots_.pop_back();
-    slots_[slot] = std::move(arrival);
+    slots_[key.slot] = std::move(arrival);
   }
-  waiting_.push_back({key.at, key.sequence, slot});
-  std::push_heap(waiting_.begin(), waiting_.end());
+  push(waiting_, key);
+  if (awaited) push(awaited_, key);
 }
 
 void Ingress::advance(Instant now) {
   now_ = now;
-  while (!waiting_.empty() && waiting_.front().at <= now && link_.free_from() <= now) {
-    const std::uint32_t slot = waiting_.front().slot;
-    std::pop_heap(waiting_.begin(), waiting_.end());
-    waiting_.pop_back();
-    Arrival& arrival = slots_[slot];
-    waiting_bytes_ -= arrival.bytes;
-    const ByteCount bytes(arrival.bytes);
-    const Duration since_first_bit = cut_through_ ? link_.time_of(bytes) : Duration{};
-    const auto passage = link_.send(now, arrival.at - since_first_bit, bytes);
-    if (arrival.kind == Arrival::Kind::filler) {
-      free_slot(slot);
-      continue;
-    }
-    // A latency that was shortened must not let the later overtake the earlier.
-    const Instant last = delivered_.empty() ? Instant{} : delivered_[delivered_.size() - 1].at;
-    delivered_.push_back({std::max(passage.arrival, last), slot});
+  while (link_.free_from() <= now && !waiting_.empty() && waiting_.front().at <= now) {
+    const Instant end = now + kTurn;
+    do {
+      serve_first(now);
+    } while (link_.free_from() <= end && !waiting_.empty() && waiting_.front().at <= now);
   }
+}
+
+void Ingress::serve_first(Instant now) {
+  const std::uint32_t slot = pop(waiting_).slot;
+  Arrival& arrival = slots_[slot];
+  waiting_bytes_ -= arrival.bytes;
+  const ByteCount bytes(arrival.bytes);
+  const Duration since_first_bit = cut_through_ ? link_.time_of(bytes) : Duration{};
+  const auto passage = link_.send(now, arrival.at - since_first_bit, bytes);
+  if (arrival.kind == Arrival::Kind::filler) {
+    free_slot(slot);
+    return;
+  }
+  pop(awaited_);  // the same one: both are in order
+  // A latency that was shortened must not let the later overtake the earlier.
+  const Instant last = delivered_.empty() ? Instant{} : delivered_[delivered_.size() - 1].at;
+  delivered_.push_back({std::max(passage.arrival, last), slot});
 }
 
 Arrival Ingress::take_delivery() {
@@ -73,9 +92,20 @@ Instant Ingress::next_deadline() const {
   Instant next = Instant::never();
   if (!delivered_.empty()) next = delivered_.front().at;
   if (!waiting_.empty()) {
-    next = std::min(next, std::max(waiting_.front().at, link_.free_from()));
+    const Instant free = link_.free_from();
+    next = std::min(next, std::max(waiting_.front().at, free) + patience_);
+    if (!awaited_.empty()) {
+      const Key& first = awaited_.front();
+      const ByteCount bytes(cut_through_ ? 0 : slots_[first.slot].bytes);
+      next = std::min(next, std::max(first.at, free) + link_.time_of(bytes));
+    }
   }
   return next;
+}
+
+void Ingress::set_shape(Instant now, const LinkShape& shape) {
+  advance(now);
+  link_.set_shape(now, shape);
 }
 
 }  // namespace weft::shaped

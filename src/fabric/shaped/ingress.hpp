@@ -34,7 +34,9 @@ struct Arrival {
 
 /// A queue in order of arrival at the port (ties in the order of `add`), served by one link. Holds
 /// a bounded number of arrivals and message bytes: the owner asks `room` before it takes in more.
-/// The link is given one arrival at a time, so that a change of its rate acts on all the rest.
+/// The link is given arrivals in turns: one after the other until it is busy for `kTurn`, so that
+/// its owner need not wake for each and a change of its rate acts on all the rest. What carries no
+/// message is served when the next message needs it: nobody waits for it.
 class Ingress {
  public:
   struct Limits {
@@ -53,16 +55,17 @@ class Ingress {
   Buffer take_buffer(std::size_t size) { return pool_.take(size); }
   void add(Arrival arrival);
 
-  /// Serves the arrivals that the link had time for until `now`.
+  /// Serves the arrivals of the turns that the link had time to begin until `now`.
   void advance(Instant now);
   /// The next arrival that the link has brought, in order; never a filler.
   bool has_delivery() const { return !delivered_.empty() && delivered_.front().at <= now_; }
   Arrival take_delivery();
   void give_back(Buffer buffer) { pool_.give_back(std::move(buffer)); }
 
-  /// Returns when `advance` will find something to do.
+  /// Returns when the next message may be delivered, or the link would lose time.
   Instant next_deadline() const;
-  void set_shape(Instant now, const LinkShape& shape) { link_.set_shape(now, shape); }
+  /// Changes the link's rate and latency at `now`, for what it has not been given until then.
+  void set_shape(Instant now, const LinkShape& shape);
   /// Bytes at the port, the piece on the link included.
   ByteCount backlog(Instant now) const { return ByteCount(waiting_bytes_) + link_.backlog(now); }
 
@@ -76,19 +79,28 @@ class Ingress {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
   };
+  // How long the link is given arrivals ahead.
+  static constexpr Duration kTurn = Duration::microseconds(200);
+  static constexpr Duration kMostPatience = Duration::milliseconds(1);
+
   struct Delivery {
     Instant at{};
     std::uint32_t slot = 0;
   };
+  static void push(std::vector<Key>& heap, Key key);
+  static Key pop(std::vector<Key>& heap);
+  void serve_first(Instant now);
   void free_slot(std::uint32_t slot);
 
   net::PacedLink link_;
+  Duration patience_;  // with arrivals that nobody waits for, before the link would lose time
   bool cut_through_;
   std::size_t capacity_;
   BufferPool pool_;
   std::vector<Arrival> slots_;
   std::vector<std::uint32_t> free_slots_;
   std::vector<Key> waiting_;  // heap
+  std::vector<Key> awaited_;  // heap of those in waiting_ that are no fillers
   RingQueue<Delivery> delivered_;
   std::uint64_t waiting_bytes_ = 0;
   std::uint64_t next_sequence_ = 0;

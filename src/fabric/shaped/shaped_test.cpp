@@ -52,6 +52,7 @@ class World {
     }
     received.resize(options.size());
     completed.resize(options.size());
+    wakes.resize(options.size());
     queues_.resize(options.size());
     run_for(Duration::seconds(1));
     start = now;
@@ -94,8 +95,11 @@ class World {
     for (;;) {
       settle();
       Instant next = end;
-      for (auto& fabric : fabrics_) next = std::min(next, fabric->prepare_wait(now).poll_by);
+      std::vector<Instant> deadlines;
+      for (auto& fabric : fabrics_) deadlines.push_back(fabric->prepare_wait(now).poll_by);
+      for (const Instant deadline : deadlines) next = std::min(next, deadline);
       if (next >= end) break;
+      for (std::size_t i = 0; i < deadlines.size(); ++i) wakes[i] += deadlines[i] == next ? 1 : 0;
       // A driver that only looks every so often wakes late.
       now = std::max(next, now + late);
     }
@@ -110,6 +114,7 @@ class World {
   std::vector<std::vector<Received>> received;
   std::vector<std::map<std::uint64_t, Instant>> completed;
   std::vector<std::size_t> memory_at_message;
+  std::vector<int> wakes;  // of each node, for a deadline of its own
   std::vector<std::byte>& memory(std::size_t i) { return memories_[i]; }
 
  private:
@@ -245,6 +250,53 @@ TEST(shaped, many_small_messages_get_the_rate_too) {
   for (std::uint64_t i = 0; i < 20'000; ++i) ASSERT_EQ(world.received[1][i].number, i);
 }
 
+TEST(shaped, a_sender_wakes_once_for_a_chunk_of_small_operations) {
+  World world(2, shape_of());
+  const std::uint64_t count = 800;
+  for (std::uint64_t i = 0; i < count; ++i) world.write(0, 1, i, 1024);
+  world.run_for(Duration::seconds(1));
+  EXPECT_EQ(world.completed[0][count - 1] - world.start, time_of(count * 1024));
+  // And for a half, a quarter, an eighth of the last turn, behind which nothing waits.
+  EXPECT_LE(world.wakes[0], static_cast<int>(count * 1024 / kChunk) + 3);
+}
+
+TEST(shaped, a_sender_hears_of_a_half_before_the_link_is_empty) {
+  World world(2, shape_of());
+  for (std::uint64_t i = 0; i < 64; ++i) world.write(0, 1, i, 64);
+  world.run_for(Duration::milliseconds(10));
+  EXPECT_EQ(world.completed[0][31] - world.start, time_of(32 * 64));
+  EXPECT_EQ(world.completed[0][63] - world.start, time_of(64 * 64));
+}
+
+TEST(shaped, a_small_message_waits_for_the_turn_of_others_at_most) {
+  World world(3, shape_of());
+  for (std::uint64_t i = 0; i < 200; ++i) world.write(0, 1, i, 1000);
+  world.run_for(time_of(10 * kChunk));
+  const Instant posted = world.now;
+  world.send(0, 2, 7, 64);
+  world.run_for(Duration::milliseconds(2));
+  ASSERT_EQ(world.received[2].size(), 1u);
+  EXPECT_LE(world.received[2][0].at - posted, time_of(kChunk + 2 * 64) + kLatency);
+}
+
+TEST(shaped, a_receiver_wakes_for_messages_and_not_for_chunks_without_one) {
+  World world(2, shape_of());
+  const std::uint64_t chunks = 512;
+  world.write(0, 1, 1, chunks * kChunk);
+  world.send(0, 1, 7, 8);
+  world.run_for(Duration::seconds(1));
+  ASSERT_EQ(world.received[1].size(), 1u);
+  EXPECT_EQ(world.received[1][0].at - world.start, time_of((chunks + 1) * kChunk + 8) + kLatency);
+  EXPECT_LE(world.wakes[1], 3);
+}
+
+TEST(shaped, chunks_that_no_message_follows_pass_as_well) {
+  World world(2, shape_of());
+  world.write(0, 1, 1, 4 * kChunk);
+  world.run_for(Duration::milliseconds(100));
+  EXPECT_EQ(world[1].backlog().ingress.value(), 0u);
+}
+
 TEST(shaped, incast_shares_the_receivers_link_and_queues_in_front_of_it) {
   World world(5, shape_of());
   const std::uint64_t size = 64 * 1024;
@@ -328,6 +380,20 @@ TEST(shaped, a_rate_changes_while_bytes_wait) {
   // One chunk was on its way already when the rate changed.
   EXPECT_GE(took, time_of(4 * kChunk) + time_of(6 * kChunk, kRate / 2));
   EXPECT_LE(took, time_of(5 * kChunk) + time_of(6 * kChunk + 16, kRate / 2) + kLatency);
+}
+
+TEST(shaped, a_rate_is_raised_while_an_operation_is_on_the_link) {
+  World world(2, shape_of(kRate / 100));
+  world.write(0, 1, 1, kChunk);
+  world.run_for(Duration::microseconds(10));
+  const LinkShape fast{Bandwidth::bytes_per_second(kRate), kLatency};
+  world[0].set_links(fast, fast);
+  world[1].set_links(fast, fast);
+  world.write(0, 1, 2, kChunk);
+  world.send(0, 1, 3, 8);
+  world.run_for(Duration::seconds(1));
+  ASSERT_EQ(world.received[1].size(), 1u);
+  EXPECT_EQ(world.completed[0].size(), 3u);
 }
 
 TEST(shaped, an_unlimited_rate_leaves_the_latency) {
