@@ -24,14 +24,23 @@ std::int64_t FileView::place_of(std::uint64_t byte) const {
 }
 
 std::uint64_t FileView::bytes_before(std::int64_t place) const {
-  if (place <= displacement || layout.extent() <= 0) return 0;
-  const std::int64_t tiles = (place - displacement) / layout.extent();
-  const std::int64_t rest = (place - displacement) % layout.extent();
-  std::uint64_t bytes = static_cast<std::uint64_t>(tiles) * layout.size();
+  const std::int64_t end_of_tile = layout.true_lower() + layout.true_extent();
+  std::int64_t rest = place - displacement;  // from the tile's origin
+  std::int64_t tile_number = 0;
+  // The tile's bounds say nothing about where its bytes lie: only tiles without a byte at `place`
+  // or behind it are skipped.
+  if (rest >= end_of_tile) {
+    if (layout.size() == 0 || layout.extent() <= 0) return 0;
+    tile_number = (rest - end_of_tile) / layout.extent() + 1;
+    rest -= tile_number * layout.extent();
+  }
+  std::uint64_t bytes = static_cast<std::uint64_t>(tile_number) * layout.size();
   for (const Run& run : layout.runs()) {
-    const std::int64_t inside =
-        std::min<std::int64_t>(rest - run.offset, static_cast<std::int64_t>(run.bytes));
-    if (inside > 0) bytes += static_cast<std::uint64_t>(inside);
+    const auto end = run.offset + static_cast<std::int64_t>(run.bytes);
+    if (rest < end) {
+      return bytes + static_cast<std::uint64_t>(std::max<std::int64_t>(rest - run.offset, 0));
+    }
+    bytes += run.bytes;
   }
   return bytes;
 }

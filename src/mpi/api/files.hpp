@@ -30,7 +30,8 @@ struct FileView {
 
   /// Returns where a byte of the stream is in the file.
   std::int64_t place_of(std::uint64_t byte) const;
-  /// Bytes of the stream that lie before that place of the file.
+  /// Returns how many bytes the stream has before its first one at that place of the file or
+  /// behind it. 0: the stream never comes so far.
   std::uint64_t bytes_before(std::int64_t place) const;
 };
 

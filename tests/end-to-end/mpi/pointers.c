@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* File pointers: where seeks from the end of a file lead.
+     pointers FILE */
+#include <mpi.h>
+#include <stdio.h>
+
+static int failures = 0, rank, size;
+
+static void expect(MPI_Offset got, MPI_Offset wanted, const char* what) {
+  if (got == wanted) return;
+  ++failures;
+  printf("rank %d: %s: %lld, not %lld\n", rank, what, (long long)got, (long long)wanted);
+}
+
+static MPI_File opened(const char* path, int mode) {
+  MPI_File file;
+  MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file);
+  return file;
+}
+
+/* Of integers that lie so in a file of 48 bytes. Frees the tile. */
+static void ends_at(MPI_File file, MPI_Offset displacement, MPI_Datatype tile, MPI_Offset wanted,
+                    const char* what) {
+  MPI_Offset place = -1;
+  MPI_Type_commit(&tile);
+  MPI_File_set_view(file, displacement, MPI_INT, tile, "native", MPI_INFO_NULL);
+  MPI_File_seek(file, 0, MPI_SEEK_END);
+  MPI_File_get_position(file, &place);
+  expect(place, wanted, what);
+  MPI_File_seek_shared(file, 1, MPI_SEEK_END);
+  MPI_File_get_position_shared(file, &place);
+  expect(place, wanted + 1, what);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&tile);
+}
+
+static void ends_of_views(const char* path) {
+  const int length = 4, displacement = 4, place = 2;
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Datatype tile, inner;
+  MPI_File_set_size(file, 48);
+  MPI_Type_indexed(1, &length, &displacement, MPI_INT, &tile);
+  ends_at(file, 0, tile, 8, "behind a lower bound");
+  MPI_Type_indexed(1, &length, &displacement, MPI_INT, &tile);
+  ends_at(file, 4, tile, 7, "within a tile behind a lower bound");
+  MPI_Type_indexed(1, &length, &displacement, MPI_INT, &tile);
+  ends_at(file, 40, tile, 0, "in the gap before the first tile");
+  MPI_Type_create_indexed_block(1, 1, &place, MPI_INT, &inner);
+  MPI_Type_create_resized(inner, -8, 16, &tile);
+  MPI_Type_free(&inner);
+  ends_at(file, 0, tile, 3, "with a negative lower bound");
+  MPI_Type_vector(2, 1, 3, MPI_INT, &inner);
+  MPI_Type_create_resized(inner, 0, 8, &tile);
+  MPI_Type_free(&inner);
+  ends_at(file, 0, tile, 11, "of tiles that reach into the next ones");
+  MPI_Type_vector(2, 1, 2, MPI_INT, &inner);
+  MPI_Type_create_resized(inner, 0, 24, &tile);
+  MPI_Type_free(&inner);
+  ends_at(file, 0, tile, 4, "of tiles with gaps");
+  MPI_Type_contiguous(1, MPI_INT, &tile);
+  ends_at(file, 2, tile, 12, "within an integer");
+  MPI_Type_contiguous(1, MPI_INT, &tile);
+  ends_at(file, 100, tile, 0, "before the displacement");
+  MPI_File_close(&file);
+}
+
+int main(int argc, char** argv) {
+  int all = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  ends_of_views(argv[1]);
+  if (rank == 0) MPI_File_delete(argv[1], MPI_INFO_NULL);
+  MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d processes, %d failures\n", size, all);
+  return MPI_Finalize();
+}
