@@ -154,17 +154,33 @@ int rank_in(const FileObject& file) {
   return rank;
 }
 
-/// One process changes the file, and all learn whether it could.
-template <class Change>
-int change_once(const FileCall& call, const char* what, Change&& change) {
+/// One process changes the file for a size, and all learn whether it could.
+int change_once(const FileCall& call, MPI_Offset size, const char* what,
+                bool (*change)(const FileObject&, MPI_Offset)) {
   if (!call) return call.error;
+  if (size < 0) return call.fail(MPI_ERR_ARG, "the size is {}", size);
   int failed = MPI_SUCCESS;
   if (rank_in(*call) == 0) {
-    failed = static_cast<int>(once([&] { return change(*call) ? MPI_SUCCESS : class_of(errno); }));
+    failed =
+        static_cast<int>(once([&] { return change(*call, size) ? MPI_SUCCESS : class_of(errno); }));
   }
   const int error = MPI_Bcast(&failed, 1, MPI_INT, 0, call->comm);
   if (error != MPI_SUCCESS || failed == MPI_SUCCESS) return error;
   return call.fail(failed, "{}: {}", call->path, what);
+}
+
+/// Reserves the first bytes of a file, which grows to hold them. It never shrinks, also when others
+/// write behind its end at the same time.
+bool reserve(const FileObject& file, MPI_Offset size) {
+  if (size == 0) return true;
+  int failed = 0;
+  do {
+    failed = ::fallocate(file.descriptor, 0, 0, size);
+  } while (failed != 0 && errno == EINTR);
+  if (failed == 0 || (errno != EOPNOTSUPP && errno != ENOSYS)) return failed == 0;
+  // The file system cannot reserve, and posix_fallocate would write into what others write. One
+  // byte makes the file grow: unlike ftruncate, it cuts nothing off.
+  return size_of(file) >= size || ::pwrite(file.descriptor, "", 1, size - 1) == 1;
 }
 
 }  // namespace
@@ -317,16 +333,15 @@ int MPI_File_delete(const char* path, MPI_Info) {
 }
 
 int MPI_File_set_size(MPI_File handle, MPI_Offset size) {
-  return change_once({"MPI_File_set_size", handle}, "its size cannot be set",
-                     [&](const FileObject& f) { return ::ftruncate(f.descriptor, size) == 0; });
+  return change_once({"MPI_File_set_size", handle}, size, "its size cannot be set",
+                     [](const FileObject& file, MPI_Offset bytes) {
+                       return ::ftruncate(file.descriptor, bytes) == 0;
+                     });
 }
 
 int MPI_File_preallocate(MPI_File handle, MPI_Offset size) {
-  return change_once({"MPI_File_preallocate", handle}, "memory for it cannot be allocated",
-                     [&](const FileObject& f) {
-                       if (size_of(f) >= size) return true;
-                       return ::ftruncate(f.descriptor, size) == 0;
-                     });
+  return change_once({"MPI_File_preallocate", handle}, size, "memory for it cannot be allocated",
+                     reserve);
 }
 
 int MPI_File_get_size(MPI_File handle, MPI_Offset* size) {

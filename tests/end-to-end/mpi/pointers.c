@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* File pointers: where seeks from the end of a file lead.
+/* File pointers and sizes: where seeks from the end of a file lead, and what is reserved.
      pointers FILE */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int failures = 0, rank, size;
 
@@ -64,12 +68,88 @@ static void ends_of_views(const char* path) {
   MPI_File_close(&file);
 }
 
+/* The file is empty. */
+static int can_reserve(const char* path) {
+  const int descriptor = open(path, O_WRONLY);
+  const int can = fallocate(descriptor, 0, 0, 4096) == 0;
+  if (ftruncate(descriptor, 0) != 0) perror(path);
+  close(descriptor);
+  return can;
+}
+
+static int is_reserved(const char* path, MPI_Offset bytes) {
+  struct stat about;
+  return stat(path, &about) == 0 && (MPI_Offset)about.st_blocks * 512 >= bytes;
+}
+
+static void reserve(const char* path) {
+  enum { large = 1 << 20 };
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Offset now = -1;
+  int error_class = 0, value = 7;
+  MPI_File_set_size(file, 0);
+  int can = rank == 0 && can_reserve(path);
+  MPI_Bcast(&can, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_File_preallocate(file, 0);
+  MPI_File_get_size(file, &now);
+  expect(now, 0, "nothing reserved");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_preallocate(file, large);
+  MPI_File_get_size(file, &now);
+  expect(now, large, "the size of a reserved file");
+  if (can) expect(is_reserved(path, large), 1, "a reserved file has its memory");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_File_set_size(file, 0);
+  MPI_File_set_size(file, 2 * large);
+  if (rank == 0) MPI_File_write_at(file, 100, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_preallocate(file, large);
+  MPI_File_get_size(file, &now);
+  expect(now, 2 * large, "the size of a file that was longer");
+  if (can) expect(is_reserved(path, large), 1, "a part of a longer file has its memory");
+  MPI_File_read_at(file, 100, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  expect(value, 7, "what is in a file that is reserved");
+  MPI_Error_class(MPI_File_preallocate(file, -1), &error_class);
+  expect(error_class == MPI_ERR_ARG, 1, "a negative size is refused");
+  MPI_File_close(&file);
+}
+
+/* The first process reserves a file that the last one writes to, each with a handle of its own. */
+static void reserve_what_grows(const char* path) {
+  enum { rounds = 5000, step = 100 };
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Offset now = 0, end = 0;
+  int lost = 0, value = 7;
+  MPI_File_set_size(file, 0);
+  MPI_File_close(&file);
+  if (rank == 0 || rank == size - 1) {
+    MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    for (int i = 0; i < rounds; ++i) {
+      if (rank == 0) {
+        MPI_File_get_size(file, &now);
+        MPI_File_preallocate(file, now + 1);
+      }
+      if (rank == size - 1) {
+        MPI_File_get_size(file, &now);
+        end = now + step;
+        MPI_File_write_at(file, end - 4, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+        MPI_File_get_size(file, &now);
+        lost += now < end;
+      }
+    }
+    MPI_File_close(&file);
+  }
+  expect(lost, 0, "writes cut off by a call that reserves");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   ends_of_views(argv[1]);
+  reserve(argv[1]);
+  reserve_what_grows(argv[1]);
   if (rank == 0) MPI_File_delete(argv[1], MPI_INFO_NULL);
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
