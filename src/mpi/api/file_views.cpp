@@ -72,6 +72,22 @@ std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset 
   return static_cast<std::int64_t>(elements) + offset;
 }
 
+/// Sets a displacement of MPI_DISPLACEMENT_CURRENT to where the shared pointer is. Of a file that
+/// is accessed by this pointer alone all processes give that displacement, and each calls this: one
+/// reads the pointer when no other can move it any more.
+int agree_on_current(const Call& call, FileObject& file, MPI_Offset& displacement) {
+  if ((file.mode & MPI_MODE_SEQUENTIAL) == 0) return MPI_SUCCESS;
+  int rank = 0;
+  (void)MPI_Comm_rank(file.comm, &rank);
+  if (const int error = MPI_Barrier(file.comm); error != MPI_SUCCESS) return error;
+  std::int64_t now = rank == 0 ? get_shared(file) : 0;
+  const int error = MPI_Bcast(&now, sizeof now, MPI_BYTE, 0, file.comm);
+  if (error != MPI_SUCCESS || displacement != MPI_DISPLACEMENT_CURRENT) return error;
+  if (now < 0) return file.fail(call, MPI_ERR_IO, "its shared pointer cannot be read");
+  displacement = file.view.place_of(static_cast<std::uint64_t>(now) * file.view.element_bytes);
+  return MPI_SUCCESS;
+}
+
 /// Returns the reason why a file cannot be seen through a layout; empty when it can.
 std::string_view objection_to(const Datatype& layout, bool is_written) {
   std::int64_t begin = 0, end = 0;  // of the run before
@@ -99,10 +115,6 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
     return file.fail(call, MPI_ERR_UNSUPPORTED_DATAREP,
                      "'{}' is no representation; use native or external32, or register it",
                      view.name);
-  }
-  if (displacement == MPI_DISPLACEMENT_CURRENT && (file.mode & MPI_MODE_SEQUENTIAL) != 0) {
-    const std::int64_t now = get_shared(file);
-    displacement = file.view.place_of(static_cast<std::uint64_t>(now) * file.view.element_bytes);
   }
   // A tile of no elements is that of a process that has no part of the file.
   Datatype one(*element_in_memory), layout(*tile_in_memory);
@@ -189,7 +201,10 @@ int MPI_File_set_view(MPI_File handle, MPI_Offset displacement, MPI_Datatype ele
                       MPI_Datatype tile, const char* representation, MPI_Info info) {
   const FileCall call("MPI_File_set_view", handle);
   if (!call) return call.error;
-  const int failed = set_view(call, *call, displacement, element, tile, representation);
+  int failed = agree_on_current(call, *call, displacement);
+  if (failed == MPI_SUCCESS) {
+    failed = set_view(call, *call, displacement, element, tile, representation);
+  }
   if (const int error = add_hints(call, *call, info); error != MPI_SUCCESS) return error;
   if (const int error = agree_on_hints(call, *call); error != MPI_SUCCESS) return error;
   // The barrier separates earlier uses of the shared pointer, and later ones, from its reset.
@@ -245,6 +260,8 @@ int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
   if (!call) return call.error;
   int rank = 0;
   (void)MPI_Comm_rank(call->comm, &rank);
+  // Others may use the pointer until they make this call.
+  if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   std::int64_t target = 0;
   if (rank == 0) {
     const std::int64_t now = get_shared(*call);

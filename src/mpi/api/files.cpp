@@ -154,11 +154,13 @@ int rank_in(const FileObject& file) {
   return rank;
 }
 
-/// One process changes the file for a size, and all learn whether it could.
+/// One process changes the file for a size when all have made the call, which may access it before,
+/// and all learn whether it could.
 int change_once(const FileCall& call, MPI_Offset size, const char* what,
                 bool (*change)(const FileObject&, MPI_Offset)) {
   if (!call) return call.error;
   if (size < 0) return call.fail(MPI_ERR_ARG, "the size is {}", size);
+  if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
   int failed = MPI_SUCCESS;
   if (rank_in(*call) == 0) {
     failed =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* File pointers and sizes: where seeks from the end of a file lead, and what is reserved.
+/* File pointers and sizes: where seeks from the end of a file lead, what is reserved, and that
+   collective calls change nothing before all processes have made them.
      pointers FILE */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -142,6 +143,52 @@ static void reserve_what_grows(const char* path) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* The last process goes on with its own accesses after all others have made a collective call. */
+static void be_late(void) {
+  if (rank == size - 1) usleep(200000);
+}
+
+static void set_size_late(const char* path) {
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Offset now = -1;
+  int value = 7;
+  be_late();
+  if (rank == size - 1) MPI_File_write_at(file, 1000, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_set_size(file, 10);
+  MPI_File_get_size(file, &now);
+  expect(now, 10, "the size after a write before the call that sets it");
+  MPI_File_close(&file);
+}
+
+static void seek_late(const char* path) {
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+  MPI_Offset place = -1;
+  int value = 7;
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  be_late();
+  if (rank == size - 1) MPI_File_write_shared(file, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_seek_shared(file, 5, MPI_SEEK_SET);
+  MPI_File_get_position_shared(file, &place);
+  expect(place, 5, "the shared pointer after a write before the seek");
+  MPI_File_close(&file);
+}
+
+static void set_current_view_late(const char* path) {
+  MPI_File file = opened(path, MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL);
+  MPI_Datatype element, tile;
+  MPI_Offset displacement = -1;
+  char name[MPI_MAX_DATAREP_STRING];
+  const int values[2] = {7, 8};
+  for (int i = 1; i <= 2; ++i) {
+    be_late();
+    if (rank == size - 1) MPI_File_write_shared(file, values, i, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_set_view(file, MPI_DISPLACEMENT_CURRENT, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_File_get_view(file, &displacement, &element, &tile, name);
+    expect(displacement, i == 1 ? 4 : 12, "the shared pointer is the view's displacement");
+  }
+  MPI_File_close(&file);
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -150,6 +197,9 @@ int main(int argc, char** argv) {
   ends_of_views(argv[1]);
   reserve(argv[1]);
   reserve_what_grows(argv[1]);
+  set_size_late(argv[1]);
+  seek_late(argv[1]);
+  set_current_view_late(argv[1]);
   if (rank == 0) MPI_File_delete(argv[1], MPI_INFO_NULL);
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
