@@ -166,11 +166,15 @@ int MPI_Type_free(MPI_Datatype* type) {
   if (predefined_name(*type)[0] != '\0') {
     return call.fail(&library().world, MPI_ERR_TYPE, "the datatype is predefined");
   }
-  const int error = type_keys().remove_all(*type, notes_of(*call).attributes);
-  if (error != MPI_SUCCESS) return error;
+  MadeType& made = *find_made(*type);
+  // Handles of MPI_Type_get_contents are of the same datatype, whose attributes stay for the
+  // others.
+  if (made.handles <= 1) {
+    const int error = type_keys().remove_all(*type, notes_of(*call).attributes);
+    if (error != MPI_SUCCESS) return error;
+  }
   // Requests under way may use it.
   Library& mpi = library();
-  MadeType& made = *find_made(*type);
   if (made.handles > 0) --made.handles;
   made.freed = mpi.requests.kept();
   if (made.handles == 0 && !std::exchange(made.is_listed, true)) {
