@@ -61,6 +61,13 @@ int TypeMaker::make(std::span<const Block> blocks, MPI_Datatype* made) {
   return make(Datatype(blocks), made);
 }
 
+int TypeMaker::make_duplicate(const Datatype& old, MPI_Datatype* made) {
+  const MadeType* const original = find_made(recipe.types.front());
+  const bool is_committed = original == nullptr || original->is_committed;
+  if (make(old, made) == MPI_SUCCESS) find_made(*made)->is_committed = is_committed;
+  return error;
+}
+
 namespace {
 
 constexpr bool in_bytes = true;
@@ -237,9 +244,7 @@ int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   Attributes copied;
   const int error = type_keys().copy_all(type, notes_of(*old).attributes, copied);
   if (error != MPI_SUCCESS) return error;
-  (void)maker.make(*old, made);
-  const MadeType* const original = find_made(type);
-  find_made(*made)->is_committed = original == nullptr || original->is_committed;
+  (void)maker.make_duplicate(*old, made);
   notes_of(*maker.call.type(*made, maker.error)).attributes = std::move(copied);
   return MPI_SUCCESS;
 }

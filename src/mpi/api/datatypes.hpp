@@ -74,6 +74,9 @@ struct TypeMaker {
   /// Makes the datatype, stores its handle in `*made`, and returns MPI's error code.
   int make(std::span<const Block> blocks, MPI_Datatype* made);
   int make(Datatype type, MPI_Datatype* made);
+  /// The same of a duplicate of the one old datatype, without its attributes: no function of the
+  /// program runs.
+  int make_duplicate(const Datatype& old, MPI_Datatype* made);
 };
 
 /// Returns the number of MPI's basic elements in one of that type, the entries of its type map.

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "mpi/api/counted.hpp"
+#include "mpi/api/datatypes.hpp"
 #include "mpi/api/files.hpp"
 
 namespace weft::mpi {
@@ -45,17 +46,22 @@ std::uint64_t FileView::bytes_before(std::int64_t place) const {
   return bytes;
 }
 
-namespace {
-
-/// A handle of this file's own; a predefined one as it is.
-int keep_type(MPI_Datatype type, MPI_Datatype& kept) {
-  if (predefined_name(type)[0] == '\0') return MPI_Type_dup(type, &kept);
-  kept = type;
-  return MPI_SUCCESS;
+void FileView::drop_types() {
+  for (MPI_Datatype* const type : {&element, &tile}) {
+    if (predefined_name(*type)[0] == '\0') (void)MPI_Type_free(type);
+    *type = MPI_BYTE;
+  }
 }
 
-void drop_type(MPI_Datatype& type) {
-  if (predefined_name(type)[0] == '\0') (void)MPI_Type_free(&type);
+namespace {
+
+/// A handle of its own, without attributes; a predefined one as it is.
+int keep_type(const Call& call, MPI_Datatype type, MPI_Datatype& kept) {
+  kept = type;
+  if (predefined_name(type)[0] != '\0') return MPI_SUCCESS;
+  TypeMaker maker(call.function, MPI_COMBINER_DUP);
+  const Datatype* const old = maker.old(type);
+  return old != nullptr ? maker.make_duplicate(*old, &kept) : maker.error;
 }
 
 /// The position in elements that a seek leads to; −1 and less: there is none.
@@ -134,11 +140,10 @@ int set_view(const Call& call, FileObject& file, MPI_Offset displacement, MPI_Da
   view.displacement = displacement;
   view.element_bytes = one.size();
   view.layout = std::move(layout);
-  if ((error = keep_type(element, view.element)) != MPI_SUCCESS) return error;
-  if ((error = keep_type(tile, view.tile)) != MPI_SUCCESS) return error;
+  if ((error = keep_type(call, element, view.element)) != MPI_SUCCESS) return error;
+  if ((error = keep_type(call, tile, view.tile)) != MPI_SUCCESS) return error;
   std::swap(file.view, view);
-  drop_type(view.element);
-  drop_type(view.tile);
+  view.drop_types();
   file.position = 0;
   return MPI_SUCCESS;
 }
@@ -223,8 +228,9 @@ int MPI_File_get_view(MPI_File handle, MPI_Offset* displacement, MPI_Datatype* e
   if (!call) return call.error;
   *displacement = call->view.displacement;
   std::memcpy(representation, call->view.name.c_str(), call->view.name.size() + 1);
-  if (const int error = keep_type(call->view.element, *element); error != MPI_SUCCESS) return error;
-  return keep_type(call->view.tile, *tile);
+  const int error = keep_type(call, call->view.element, *element);
+  if (error != MPI_SUCCESS) return error;
+  return keep_type(call, call->view.tile, *tile);
 }
 
 WEFT_MPI_COUNTED(MPI_File_get_type_extent, (MPI_File file, MPI_Datatype type, Extent* extent),

@@ -139,6 +139,7 @@ void release(FileObject& file) {
   if (file.descriptor >= 0) ::close(file.descriptor);
   file.descriptor = -1;
   file.shared.close();
+  file.view.drop_types();
   if (file.comm != MPI_COMM_NULL) (void)MPI_Comm_free(&file.comm);
   if (file.info != MPI_INFO_NULL) (void)MPI_Info_free(&file.info);
 }

@@ -33,6 +33,8 @@ struct FileView {
   /// Returns how many bytes the stream has before its first one at that place of the file or
   /// behind it. 0: the stream never comes so far.
   std::uint64_t bytes_before(std::int64_t place) const;
+  /// Gives back the handles of the datatypes.
+  void drop_types();
 };
 
 struct FileObject {
