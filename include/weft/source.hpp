@@ -43,8 +43,9 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual Result<SourceState> produce(Instant now, MicrosliceWriter& out) = 0;
-  /// Goes on from microslice number `first` (a node that joined a running stream). A source that
-  /// cannot seek keeps its position and only changes the numbers; the default does that.
+  /// Goes on from microslice number `first`: a node joined a running stream, or nobody waits any
+  /// more for what lies between. Seldom back. A source that cannot seek keeps its position and only
+  /// changes the numbers; the default does that.
   virtual Result<void> seek(std::uint64_t first) {
     (void)first;
     return {};

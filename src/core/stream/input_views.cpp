@@ -290,8 +290,11 @@ void InputMachine::apply(Instant now, const View& next) {
       built_before_.add_all_below(next.first);
     }
     window_.restart_at(next.first);
-    const std::uint64_t first = next.first.value() * config_.microslices_per_timeslice;
-    if (first != buffer_.oldest()) {
+    const std::uint64_t first = first_microslice(next.first);
+    // A source that reads a pipe cannot go back to what the buffer holds.
+    if (buffer_.oldest() <= first && first <= buffer_.next()) {
+      buffer_.release_before(first);
+    } else {
       buffer_.restart_at(first);
       seek_ = first;
       source_ended_ = false;  // it had ended before it was repositioned

@@ -238,6 +238,29 @@ TEST(an_input_node_alone, skips_what_was_given_up_in_a_view_that_it_hears_of_lat
   EXPECT_EQ(input.alone.machine.consumed(), below);
 }
 
+/// Its source may read a pipe, which cannot go back.
+TEST(an_input_node_alone, keeps_what_it_read_when_it_joins_the_stream_in_the_midst_of_that) {
+  InputAlone input(Roster{2, 1});
+  input.begin(false);
+  View others{.number = 5, .inputs = IndexSet(2), .computes = all(1), .forgotten = IndexSet(1)};
+  others.inputs.insert(1);
+  input.alone.receive(1, others);
+  input.alone.receive(
+      1,
+      Prepare{
+          .number = 7, .base = 5, .inputs = all(2), .computes = all(1), .forgotten = IndexSet(1)});
+  input.alone.turn();
+  input.alone.receive(1, View{.number = 7,
+                              .first = TimesliceIndex(3),
+                              .inputs = all(2),
+                              .computes = all(1),
+                              .forgotten = IndexSet(1)});
+  ASSERT_EQ(input.alone.machine.consumed(), TimesliceIndex(3));
+  EXPECT_FALSE(input.alone.machine.take_seek());
+  EXPECT_EQ(input.buffer.oldest(), 3u);
+  EXPECT_EQ(input.buffer.next(), 8u);
+}
+
 /// Compute node 0 of a job whose input nodes are played by hand.
 struct ComputeAlone {
   explicit ComputeAlone(Roster r, Duration give_up_after,

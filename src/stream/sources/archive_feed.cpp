@@ -42,12 +42,16 @@ class Recording {
     reader_.reset();
     file_ = 0;
   }
+  Result<void> can_go_back() const { return can_be_read_again(path_of(0)); }
 
  private:
+  std::string path_of(std::uint64_t file) const {
+    return expand_placeholders(path_, {{'s', fmt::format("{:04}", file)}});
+  }
   /// False when there is no further file.
   Result<bool> open_file() {
     const bool numbered = has_placeholder(path_, 's');
-    const std::string path = expand_placeholders(path_, {{'s', fmt::format("{:04}", file_)}});
+    const std::string path = path_of(file_);
     if (file_ > 0 && (!numbered || access(path.c_str(), F_OK) != 0)) return false;
     auto reader = ArchiveReader::open(path);
     if (!reader) return std::move(reader).error();
@@ -119,6 +123,7 @@ class ArchiveFeed final : public MicrosliceFeed {
     recording_.rewind();
     return {};
   }
+  Result<void> can_go_back() const override { return recording_.can_go_back(); }
 
  private:
   /// Makes another microslice the current one, or only a step toward it; false at the end.

@@ -36,8 +36,12 @@ class MicrosliceFeed {
   virtual Result<MicrosliceDescriptor> take(std::span<std::byte> content) = 0;
   /// Skips the microslice that `peek` described. Errors as `peek`.
   virtual Result<void> drop() = 0;
-  /// Returns to the first microslice. Errors as `peek`.
+  /// Returns to the first microslice. Errors as `peek`. At the end of a pipe it waits for another
+  /// writer.
   virtual Result<void> rewind() = 0;
+  /// Call it before a `rewind` that shall yield the same microslices again. Error: it is a pipe,
+  /// and what was read of it is gone.
+  virtual Result<void> can_go_back() const { return {}; }
   /// Makes microslice `n`, counted from 0, the next one. Returns false, without a change, when the
   /// feed can only skip forward by `drop`.
   virtual bool jump(std::uint64_t n) {

@@ -17,6 +17,7 @@ FeedSource::FeedSource(std::unique_ptr<MicrosliceFeed> feed, FeedOptions options
     : feed_(std::move(feed)), options_(options), name_(std::move(name)), pace_(options.rate) {}
 
 Result<FeedSource::Outlook> FeedSource::look_ahead(int& budget) {
+  if (ended_) return Outlook::end;
   while (budget > 0) {
     if (!feed_->is_ready()) return Outlook::not_ready;
     const auto next = feed_->peek();
@@ -24,7 +25,10 @@ Result<FeedSource::Outlook> FeedSource::look_ahead(int& budget) {
     if (!*next) {
       const auto again = begin_next_loop();
       if (!again) return again.error();
-      if (!*again) return Outlook::end;
+      if (!*again) {
+        ended_ = true;
+        return Outlook::end;
+      }
       continue;
     }
     next_ = **next;
@@ -106,12 +110,20 @@ Result<SourceState> FeedSource::produce(Instant now, MicrosliceWriter& out) {
 }
 
 Result<void> FeedSource::seek(std::uint64_t first) {
-  if (auto rewound = feed_->rewind(); !rewound) return rewound;
   pace_.restart();
-  number_ = loops_done_ = in_this_loop_ = loop_shift_ = skip_ = 0;
-  loop_step_ = 1;
   seek_to_ = first;
-  if (options_.loop == 1 && feed_->jump(first * options_.stride)) number_ = first;
+  const bool jumped = options_.loop == 1 && feed_->jump(first * options_.stride);
+  // Forward, what lies between is dropped: a pipe has no other way, and from the start of a long
+  // file there might be no catching up.
+  if (!jumped && first >= number_) return {};
+  if (!jumped) {
+    if (auto can = feed_->can_go_back(); !can) return can;
+    if (auto rewound = feed_->rewind(); !rewound) return rewound;
+  }
+  number_ = jumped ? first : 0;
+  loops_done_ = in_this_loop_ = loop_shift_ = skip_ = 0;
+  loop_step_ = 1;
+  ended_ = false;
   return {};
 }
 

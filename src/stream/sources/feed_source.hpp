@@ -24,6 +24,7 @@ class FeedSource final : public Source {
   FeedSource(std::unique_ptr<MicrosliceFeed> feed, FeedOptions options, std::string name);
 
   Result<SourceState> produce(Instant now, MicrosliceWriter& out) override;
+  /// Rewinds the feed only to go back.
   Result<void> seek(std::uint64_t first) override;
 
  private:
@@ -41,10 +42,11 @@ class FeedSource final : public Source {
   FeedOptions options_;
   std::string name_;
   Pace pace_;
-  NextMicroslice next_;  ///< with its time moved behind the loops before it
-  std::uint64_t number_ = 0;
+  NextMicroslice next_;        ///< with its time moved behind the loops before it
+  std::uint64_t number_ = 0;   ///< of the microslice that comes next
   std::uint64_t seek_to_ = 0;  ///< microslices before it are dropped
   std::uint64_t skip_ = 0;     ///< of the feed's, between two of a stride
+  bool ended_ = false;         ///< the last loop is over
   std::uint64_t loops_done_ = 0;
   std::uint64_t in_this_loop_ = 0;
   std::uint64_t loop_shift_ = 0;  ///< added to the feed's times

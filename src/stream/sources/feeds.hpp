@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "stream/sources/feed.hpp"
 #include "stream/uri.hpp"
 #include "weft/source.hpp"
 
 namespace weft {
+
+/// Error: the path names no ordinary file, but a pipe or the like, and what was read of it is gone.
+Result<void> can_be_read_again(const std::string& path);
 
 // pattern: microslices of chosen sizes whose content verifies (see pattern.hpp).
 

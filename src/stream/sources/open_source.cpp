@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
 
 #include "base/check.hpp"
+#include "base/make_error.hpp"
 #include "stream/sources/feed_source.hpp"
 #include "stream/sources/feeds.hpp"
 #include "stream/sources/read_ahead.hpp"
@@ -37,6 +39,14 @@ Result<FeedOptions> read_options(const Uri& uri) {
 }
 
 }  // namespace
+
+Result<void> can_be_read_again(const std::string& path) {
+  struct stat info {};
+  const bool is_stream = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (!is_stream) return {};
+  return make_error(ErrorCode::unavailable,
+                    "'{}': a pipe cannot go back to microslices that were read from it", path);
+}
 
 Result<std::unique_ptr<Source>> open_source(std::string_view text, const SourcePlace& place) {
   WEFT_CHECK(place.input < place.inputs && place.microslices_per_timeslice > 0);

@@ -99,6 +99,7 @@ class PcapFeed final : public MicrosliceFeed {
     assembled_ = started_ = has_packet_ = false;
     return capture_.open();
   }
+  Result<void> can_go_back() const override { return can_be_read_again(capture_.path()); }
 
  private:
   /// Makes `packet_` the next packet, unless it still is; false at the end of the capture.

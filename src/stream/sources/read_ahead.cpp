@@ -76,6 +76,7 @@ struct ReadAheadFeed::Shared {
 
 ReadAheadFeed::ReadAheadFeed(std::unique_ptr<MicrosliceFeed> feed, ByteCount most)
     : jumps_(feed->jump(0)),
+      can_go_back_(feed->can_go_back()),
       shared_(std::make_shared<Shared>(std::move(feed), static_cast<std::size_t>(most.value()))),
       thread_([shared = shared_] { read(shared); }) {}
 

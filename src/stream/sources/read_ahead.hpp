@@ -30,6 +30,7 @@ class ReadAheadFeed final : public MicrosliceFeed {
   Result<void> drop() override;
   /// Its error, if there is one, comes with the next microslice.
   Result<void> rewind() override;
+  Result<void> can_go_back() const override { return can_go_back_; }
   bool jump(std::uint64_t n) override;
 
  private:
@@ -38,6 +39,7 @@ class ReadAheadFeed final : public MicrosliceFeed {
   void move_to(std::optional<std::uint64_t> number);
 
   bool jumps_;
+  Result<void> can_go_back_;  // found out while the feed was nobody's
   std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
