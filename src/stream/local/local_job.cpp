@@ -128,6 +128,8 @@ Result<void> LocalJob::spawn(std::uint32_t index) {
   });
   if (!started) return started;
   nodes_[index] = Node{.report = {}, .heard = options_.clock()};
+  // Perhaps nobody is left who knows.
+  for (const char kind : told_to_all_) send_to(index, kind, "");
   return {};
 }
 
@@ -259,16 +261,21 @@ bool LocalJob::any_lives(std::uint32_t first, std::uint32_t last) const {
   return false;
 }
 
+void LocalJob::tell_all(char kind) {
+  if (told_to_all_.find(kind) == std::string::npos) told_to_all_ += kind;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, kind, "");
+}
+
 void LocalJob::stop() {
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::stop, "");
+  tell_all(job_message::stop);
 }
 
 void LocalJob::hurry() {
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::hurry, "");
+  tell_all(job_message::hurry);
 }
 
 void LocalJob::cut_off() {
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) send_to(i, job_message::cut_off, "");
+  tell_all(job_message::cut_off);
 }
 
 bool LocalJob::waits_for_sink(Instant now) const {

@@ -81,11 +81,11 @@ class LocalJob final : private faults::FaultTarget {
   bool all_dead() const;
   /// Returns whether any of the nodes [first, last) runs.
   bool any_lives(std::uint32_t first, std::uint32_t last) const;
-  /// Tells everybody to end the stream.
+  /// Tells everybody to end the stream, new lives as well.
   void stop();
-  /// Tells everybody that somebody wants that end now.
+  /// Tells everybody that somebody wants that end now, new lives as well.
   void hurry();
-  /// Tells everybody to end with what there is: agreeing takes too long.
+  /// Tells everybody to end with what there is, new lives as well: agreeing takes too long.
   void cut_off();
   /// Returns whether a node has said of late that it waits for its sink.
   bool waits_for_sink(Instant now) const;
@@ -132,6 +132,7 @@ class LocalJob final : private faults::FaultTarget {
   void on_failure(Error error);
   void reap();
   void send_to(std::uint32_t index, char kind, const std::string& text);
+  void tell_all(char kind);
   void play_faults(Instant now);
   /// Tells all nodes to leave and waits until they have, stopped ones as well: those are continued.
   /// Starts no node again.
@@ -150,6 +151,7 @@ class LocalJob final : private faults::FaultTarget {
   JobOptions options_;
   NodeBody body_;
   std::vector<Node> nodes_;
+  std::string told_to_all_;  // kinds of messages about the end; each new life is told them, too
   ProcessSet processes_;
   Directory directory_;
   std::optional<faults::FaultPlayer> faults_;

@@ -117,6 +117,41 @@ TEST(local_job, a_new_life_that_comes_when_all_others_are_done_is_not_waited_for
   EXPECT_EQ(words[1], 1) << "it was started again";
 }
 
+/// All nodes that knew may have died of it.
+TEST(local_job, a_new_life_is_told_what_all_were_told_about_the_end) {
+  LocalJob job(JobOptions{.nodes = 1, .restart = true, .faults = {}, .testbed = nullptr},
+               [](NodePlace place) {
+                 (void)place.channel.send(job_message::progress, "here");
+                 for (auto message = place.channel.wait(); message;
+                      message = place.channel.wait()) {
+                   if (message->kind == job_message::leave) return 0;
+                   const bool dies = message->kind == job_message::cut_off;
+                   if (dies && place.incarnation == Incarnation(1)) (void)::raise(SIGKILL);
+                   (void)place.channel.send(job_message::progress, std::string(1, message->kind));
+                 }
+                 return 1;
+               });
+  ASSERT_TRUE(job.start());
+  std::vector<std::string> words(3);
+  const auto hear = [&] {
+    job.step(monotonic_now() + Duration::milliseconds(20),
+             [&](NodeId, Incarnation life, const std::string& text) {
+               words.at(life.value()) += text + " ";
+             });
+  };
+  job.stop();
+  job.stop();
+  job.hurry();
+  while (words[1] != "here q q h ") hear();
+  EXPECT_EQ(words[2], "");
+  job.cut_off();
+  while (words[2].empty()) hear();
+  // Behind what a new life is told when it begins.
+  job.hurry();
+  while (words[2] != "here h " && words[2] != "here q h c h ") hear();
+  EXPECT_EQ(words[2], "here q h c h ");
+}
+
 TEST(local_job, nodes_hear_of_one_that_died_before_the_stream_began) {
   LocalJob job(JobOptions{.nodes = 2, .restart = false, .faults = {}, .testbed = nullptr},
                [](NodePlace place) {

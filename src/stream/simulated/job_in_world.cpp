@@ -105,6 +105,8 @@ Result<void> JobInWorld::spawn(std::uint32_t n) {
     introduce(*nodes_[n], other);
     introduce(*nodes_[other], n);
   }
+  // Perhaps nobody is left who knows.
+  if (stopping_) nodes_[n]->stop();
   return {};
 }
 
@@ -186,6 +188,7 @@ void JobInWorld::flow() {
 }
 
 void JobInWorld::stop_all() {
+  stopping_ = true;
   for (auto& node : nodes_) node->stop();
 }
 

@@ -107,6 +107,7 @@ class JobInWorld final : public sim::Job, private sim::HostedJob, private sim::A
   PicoInstant begun_{};
   Instant next_progress_;  // of the system's clock
   bool changed_ = false;
+  bool stopping_ = false;  // all are told to end the stream
   bool interrupted_ = false;
   bool cut_off_ = false;  // nodes that have not finished count, too
   bool retired_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream/simulated/simulated_job.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,6 +130,21 @@ INSTANTIATE_TEST_SUITE_P(simulated_job, EverySchedule,
                            for (char& c : name) c = c == '-' ? '_' : c;
                            return name;
                          });
+
+/// Told to stop, the only input node asks all others where the stream ends, and dies before they
+/// have agreed, or a little earlier or later.
+TEST(simulated_job, ends_when_its_only_input_node_begins_anew_while_it_ends) {
+  for (int us = 1990; us < 2020; ++us) {
+    StreamOptions options = small_job("offset");
+    options.inputs = 1;
+    options.timeslices = 0;
+    options.duration = Duration::milliseconds(2);
+    LocalOptions local;
+    local.faults = {fmt::format("at={}us restart host0", us)};
+    const Ran ran = run(one_switch(), options, local);
+    EXPECT_EQ(ran.record.checks.errors, 0u) << us << ": " << ran.record.checks.first_error;
+  }
+}
 
 TEST(simulated_job, a_node_that_was_killed_may_join_again) {
   LocalOptions local;
