@@ -14,7 +14,15 @@ TimesliceIndex InOrderSchedule::at(std::uint64_t step) const {
   return grid_.timeslice(step / grid_.computes, compute);
 }
 
+/// Millions may be passed over at once. Seldom: a division with each choice would take its time.
+void InOrderSchedule::pass_started(TimesliceIndex below) {
+  const std::uint64_t lead = std::uint64_t{2} * grid_.computes;
+  if (below <= grid_.first.plus(next_step_ + lead)) return;
+  next_step_ = grid_.round_of(below) * grid_.computes;
+}
+
 Choice InOrderSchedule::choose(Instant, const SendState& state) {
+  pass_started(state.started_below());
   // A step that is done already is passed for good; one behind the end of the stream may have
   // neighbours in its round that are not.
   for (std::uint64_t step = next_step_; step < next_step_ + 2 * grid_.computes; ++step) {

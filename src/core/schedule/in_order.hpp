@@ -27,6 +27,7 @@ class InOrderSchedule final : public InputSchedule {
 
  private:
   TimesliceIndex at(std::uint64_t step) const;
+  void pass_started(TimesliceIndex below);
 
   std::uint32_t offset_;
   RoundGrid grid_;

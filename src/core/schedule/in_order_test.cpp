@@ -15,7 +15,10 @@ class Scripted final : public SendState {
   std::set<std::uint64_t> started;
   std::set<std::uint64_t> without_credit;
   std::uint64_t end = ~std::uint64_t{0};
+  TimesliceIndex all_below{};
+  TimesliceIndex started_below() const override { return all_below; }
   Readiness readiness(TimesliceIndex t) const override {
+    if (t < all_below) return Readiness::started;
     if (t.value() >= end) return Readiness::after_end;
     if (started.count(t.value()) != 0) return Readiness::started;
     return without_credit.count(t.value()) != 0 ? Readiness::no_credit : Readiness::sendable;
@@ -42,6 +45,8 @@ TEST(round_grid, finds_rounds_and_compute_nodes_for_any_number_of_them) {
         const TimesliceIndex t = grid.timeslice(round, c);
         EXPECT_EQ(grid.round_of(t), round) << computes;
         EXPECT_EQ(grid.compute_of(t), c) << computes;
+        EXPECT_EQ(grid.round_from(t, c), round) << computes;
+        EXPECT_EQ(grid.round_from(t.plus(1), c), round + 1) << computes;
       }
     }
   }
@@ -75,6 +80,18 @@ TEST(offset, in_each_step_every_input_sends_to_another_compute_node) {
     }
     EXPECT_EQ(targets.size(), n) << "step " << step;
   }
+}
+
+TEST(offset, passes_over_any_number_of_timeslices_at_once) {
+  const auto schedule = make_offset_input(2);
+  schedule->on_grid(Instant{}, {.first = TimesliceIndex(10), .computes = 3});
+  Scripted state;
+  EXPECT_EQ(send_all(*schedule, state, 1), (std::vector<std::uint64_t>{12}));
+  const std::uint64_t third = 3 * (std::uint64_t{1} << 40);
+  state.all_below = TimesliceIndex(10 + third + 1);
+  EXPECT_EQ(
+      send_all(*schedule, state, 5),
+      (std::vector<std::uint64_t>{third + 12, third + 11, third + 15, third + 13, third + 14}));
 }
 
 TEST(offset, waits_for_credit_without_overtaking) {

@@ -31,6 +31,11 @@ struct RoundGrid {
     const std::uint64_t n = t.value() - first.value();
     return is_power_of_two() ? n >> std::countr_zero(computes) : n / computes;
   }
+  /// The first round whose timeslice at that compute node is not below t.
+  std::uint64_t round_from(TimesliceIndex t, std::uint32_t compute) const {
+    const TimesliceIndex begin = first.plus(compute);
+    return t <= begin ? 0 : (t.value() - begin.value() - 1) / computes + 1;
+  }
   /// A schedule calls this several times per contribution. A division would take most of the time,
   /// and most numbers of nodes are powers of two.
   std::uint32_t compute_of(TimesliceIndex t) const {
@@ -73,6 +78,8 @@ class SendState {
  public:
   virtual ~SendState() = default;
   virtual Readiness readiness(TimesliceIndex t) const = 0;
+  /// All timeslices below are `started`: a schedule need not ask about each. There may be others.
+  virtual TimesliceIndex started_below() const { return {}; }
 };
 
 /// The schedule's decision at a moment.

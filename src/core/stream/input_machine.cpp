@@ -20,6 +20,8 @@ constexpr std::uint64_t large_contribution = 64 << 10;
 /// recognized the stride, and fetches the rest by itself.
 constexpr std::size_t prefetched = 1 << 10;
 constexpr std::size_t cache_line = 64;
+/// No stream comes to so many microslices, and numbers of up to twice as many can be reckoned with.
+constexpr std::uint64_t most_microslices = std::uint64_t{1} << 62;
 
 }  // namespace
 
@@ -117,8 +119,7 @@ bool InputMachine::on_compute_message(Instant now, std::uint32_t compute,
       return false;
     case MessageType::given_up:
       if (const auto given_up = decode_given_up(bytes)) {
-        on_given_up(compute, *given_up);
-        return true;
+        return on_given_up(compute, *given_up);
       }
       return false;
     case MessageType::present:
@@ -173,18 +174,32 @@ void InputMachine::settle(std::uint32_t compute) {
 
 /// One that is dropped since its view has not come here yet is not said again before the compute
 /// node gives up on more: all contributions until then would be sent in vain.
-void InputMachine::on_given_up(std::uint32_t compute, const GivenUp& given_up) {
+bool InputMachine::on_given_up(std::uint32_t compute, const GivenUp& given_up) {
+  if (given_up.below.value() > most_microslices / config_.microslices_per_timeslice) return false;
   if (given_up.view >= newest_given_up_[compute].view) newest_given_up_[compute] = given_up;
-  if (promised_ && prepare_) return;
-  if (given_up.view != view_.number || !takes_part_ || !view_.computes.contains(compute)) return;
+  if (promised_ && prepare_) return true;
+  const bool is_of_view = given_up.view == view_.number && view_.computes.contains(compute);
+  if (!is_of_view || !takes_part_) return true;
   TimesliceIndex& below = given_up_[view_.computes.rank(compute)];
   below = std::max(below, given_up.below);
   pass_given_up();
+  return true;
 }
 
 /// Its compute node does without this node's contribution, and it has not been sent.
 bool InputMachine::is_given_up(TimesliceIndex t) const {
   return t >= view_.first && t < given_up_[view_.grid().compute_of(t)];
+}
+
+/// The first timeslice from t on that some compute node waits for.
+TimesliceIndex InputMachine::not_given_up_from(TimesliceIndex t) const {
+  const auto grid = view_.grid();
+  TimesliceIndex lowest = TimesliceIndex::max();
+  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
+    const std::uint64_t round = grid.round_from(std::max(t, given_up_[rank]), rank);
+    lowest = std::min(lowest, grid.timeslice(round, rank));
+  }
+  return lowest;
 }
 
 /// Given-up timeslices are done as far as this node is concerned, and need no room any more. Once
@@ -196,7 +211,12 @@ void InputMachine::pass_given_up() {
     const TimesliceIndex t = window_.oldest();
     const bool waits = window_.state(t) == SendWindow::State::waiting;
     if (!waits || t >= end() || !is_given_up(t)) break;
-    window_.mark_done(t);
+    if (t < window_.next()) {
+      window_.mark_done(t);
+      continue;
+    }
+    // Nothing is under way. A node that was stopped for long passes over millions in one step.
+    window_.restart_at(std::min(end(), not_given_up_from(t)));
   }
   if (window_.oldest() == before) return;
   free_consumed();
@@ -274,12 +294,12 @@ Readiness InputMachine::readiness(TimesliceIndex t) const {
 }
 
 TimesliceIndex InputMachine::next_of(std::uint32_t rank) const {
+  const auto grid = view_.grid();
   std::uint64_t& round = next_round_[rank];
-  const auto is_over = [&](TimesliceIndex t) {
-    return window_.state(t) != SendWindow::State::waiting || t < given_up_[rank];
-  };
-  while (is_over(view_.grid().timeslice(round, rank))) ++round;
-  return view_.grid().timeslice(round, rank);
+  const TimesliceIndex over = std::max(window_.oldest(), given_up_[rank]);  // all below it
+  if (grid.timeslice(round, rank) < over) round = grid.round_from(over, rank);
+  while (window_.state(grid.timeslice(round, rank)) != SendWindow::State::waiting) ++round;
+  return grid.timeslice(round, rank);
 }
 
 std::uint64_t InputMachine::fits(const PairSender& pair) const {
@@ -549,10 +569,9 @@ std::vector<BuiltBy> InputMachine::built_by() const {
   std::vector<BuiltBy> built = built_before_.runs();
   const auto grid = view_.grid();
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-    const TimesliceIndex first = grid.timeslice(0, rank);
-    if (window_.oldest() <= first) break;
-    const std::uint64_t rounds = (window_.oldest().value() - first.value() - 1) / grid.computes + 1;
-    built.push_back({members_[rank], {first, grid.computes, rounds}});
+    const std::uint64_t rounds = grid.round_from(window_.oldest(), rank);
+    if (rounds == 0) break;
+    built.push_back({members_[rank], {grid.timeslice(0, rank), grid.computes, rounds}});
   }
   return built;
 }

@@ -105,6 +105,7 @@ class InputMachine final : public schedule::SendState {
   std::string describe() const;
 
   schedule::Readiness readiness(TimesliceIndex t) const override;
+  TimesliceIndex started_below() const override { return window_.oldest(); }
 
  private:
   struct Peer {
@@ -133,9 +134,10 @@ class InputMachine final : public schedule::SendState {
   bool on_leader_message(Instant now, NodeId peer, std::span<const std::byte> bytes);
   bool on_schedule_message(Instant now, std::uint32_t compute, std::span<const std::byte> bytes);
   void on_credit(Instant now, std::uint32_t compute, const Credit& credit);
-  void on_given_up(std::uint32_t compute, const GivenUp& given_up);
+  bool on_given_up(std::uint32_t compute, const GivenUp& given_up);
   void pass_given_up();
   bool is_given_up(TimesliceIndex t) const;
+  TimesliceIndex not_given_up_from(TimesliceIndex t) const;
   void skip_source_to(TimesliceIndex t);
   void on_prepare(NodeId from, const Prepare& prepare);
   void on_write_completed(const Completion& completion);

@@ -261,6 +261,60 @@ TEST(an_input_node_alone, keeps_what_it_read_when_it_joins_the_stream_in_the_mid
   EXPECT_EQ(input.buffer.next(), 8u);
 }
 
+TEST(an_input_node_alone, passes_over_any_number_of_timeslices_that_were_given_up_at_once) {
+  for (const std::uint64_t below : {std::uint64_t{1} << 40, std::uint64_t{1} << 62}) {
+    InputAlone input(Roster{1, 2});
+    input.begin(false);
+    // No credit: nothing is under way.
+    for (const std::uint32_t compute : {1U, 2U}) {
+      input.alone.receive(compute,
+                          GivenUp{.view = input.first_view(), .below = TimesliceIndex(below)});
+    }
+    EXPECT_EQ(input.alone.machine.consumed(), TimesliceIndex(below));
+    EXPECT_EQ(input.alone.machine.take_seek(), below);
+    EXPECT_EQ(input.alone.machine.counters().refused_messages, 0U);
+    input.alone.turn();
+    input.buffer.reserve(1);
+    input.buffer.commit({});
+    EXPECT_EQ(input.alone.machine.readiness(TimesliceIndex(below)),
+              schedule::Readiness::unreachable);
+  }
+}
+
+TEST(an_input_node_alone, goes_on_with_what_one_of_its_compute_nodes_still_waits_for) {
+  InputAlone input(Roster{1, 2});
+  input.begin();
+  input.alone.receive(2, GivenUp{.view = input.first_view(), .below = TimesliceIndex(1ULL << 40)});
+  input.alone.turn();
+  using schedule::Readiness;
+  EXPECT_EQ(input.alone.machine.readiness(TimesliceIndex(8)), Readiness::no_data);
+  EXPECT_EQ(input.alone.machine.readiness(TimesliceIndex(9)), Readiness::started);
+  input.buffer.reserve(1);
+  input.buffer.commit({});
+  EXPECT_EQ(input.alone.machine.readiness(TimesliceIndex(8)), Readiness::sendable);
+}
+
+TEST(an_input_node_alone, refuses_to_pass_over_more_than_any_stream_has) {
+  InputAlone input(Roster{1, 1});
+  input.begin(false);
+  for (const TimesliceIndex below : {TimesliceIndex::max(), TimesliceIndex((1ULL << 62) + 1)}) {
+    input.alone.receive(1, GivenUp{.view = input.first_view(), .below = below});
+    input.alone.receive(1, GivenUp{.view = input.first_view() + 1, .below = below});
+  }
+  EXPECT_EQ(input.alone.machine.counters().refused_messages, 4U);
+  EXPECT_EQ(input.alone.machine.consumed(), TimesliceIndex(0));
+  EXPECT_FALSE(input.alone.machine.take_seek());
+}
+
+TEST(an_input_node_alone, passes_over_no_more_than_the_stream_has) {
+  InputAlone input(Roster{1, 1});
+  input.begin(false);
+  input.alone.machine.on_source_ended();
+  input.alone.receive(1, GivenUp{.view = input.first_view(), .below = TimesliceIndex(1ULL << 40)});
+  EXPECT_EQ(input.alone.machine.consumed(), TimesliceIndex(8));
+  EXPECT_EQ(count(input.alone.turn(), MessageType::bye), 1U);
+}
+
 /// Compute node 0 of a job whose input nodes are played by hand.
 struct ComputeAlone {
   explicit ComputeAlone(Roster r, Duration give_up_after,
