@@ -180,7 +180,7 @@ Promise InputMachine::make_promise() const {
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
     if (!prepare_->forgotten.contains(members_[rank])) continue;
     const auto grid = view_.grid();
-    std::uint64_t round = 0;
+    std::uint64_t round = grid.round_from(window_.oldest(), rank);
     while (window_.state(grid.timeslice(round, rank)) == SendWindow::State::done) ++round;
     promise.done.push_back({.compute = members_[rank], .below = grid.timeslice(round, rank)});
   }
@@ -325,8 +325,10 @@ void InputMachine::remember_built(const View& next) {
   const auto grid = view_.grid();
   // A view that builds on another one counts timeslices built elsewhere, too.
   const bool follows = promised_ && prepare_ && comes_of(next, *prepare_);
+  // All below: not looked at one by one, since a view may have lasted for billions of timeslices.
+  const TimesliceIndex known = follows ? std::max(window_.oldest(), next.first) : window_.oldest();
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-    std::uint64_t rounds = 0;
+    std::uint64_t rounds = grid.round_from(known, rank);
     const auto is_done = [&](TimesliceIndex t) {
       return (follows && next.is_done(t)) || window_.state(t) == SendWindow::State::done;
     };

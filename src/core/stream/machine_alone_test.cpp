@@ -281,6 +281,35 @@ TEST(an_input_node_alone, passes_over_any_number_of_timeslices_that_were_given_u
   }
 }
 
+/// Its leader waits for the promise, and others for the node itself, while it looks at what is
+/// done.
+TEST(an_input_node_alone, leaves_a_view_of_any_length_at_once) {
+  const TimesliceIndex far_off(std::uint64_t{1} << 40);
+  InputAlone input(Roster{2, 2});
+  input.begin(false);
+  for (const std::uint32_t compute : {2U, 3U}) {
+    input.alone.receive(compute, GivenUp{.view = input.first_view(), .below = far_off});
+  }
+  Prepare prepare{.number = 5, .base = input.first_view(), .inputs = all(2), .computes = all(2)};
+  prepare.forgotten = all(2);
+  input.alone.receive(1, prepare);
+  const auto sent = input.alone.turn();
+  const auto promised = std::find_if(sent.begin(), sent.end(), [](const Sent& s) {
+    return message_type(s.bytes) == MessageType::promise;
+  });
+  ASSERT_NE(promised, sent.end());
+  const auto promise = decode_promise(promised->bytes, input.roster);
+  ASSERT_TRUE(promise && promise->done.size() == 2);
+  EXPECT_EQ(promise->done[0].below, far_off);
+  EXPECT_EQ(promise->done[1].below, far_off.plus(1));
+  View next{.number = 5, .first = far_off.plus(4), .inputs = all(2), .computes = all(2)};
+  next.forgotten = all(2);
+  input.alone.receive(1, next);
+  const auto built = input.alone.machine.built_by();
+  ASSERT_EQ(built.size(), 2U);
+  for (const BuiltBy& b : built) EXPECT_EQ(b.run.count, far_off.value() / 2 + 2);
+}
+
 TEST(an_input_node_alone, goes_on_with_what_one_of_its_compute_nodes_still_waits_for) {
   InputAlone input(Roster{1, 2});
   input.begin();

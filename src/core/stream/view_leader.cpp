@@ -187,7 +187,10 @@ void ViewLeader::find_done(const View& current, View& next) const {
   const auto is_done = [&](TimesliceIndex t) {
     return current.is_done(t) || t < below[members[grid.compute_of(t)]];
   };
-  next.first = current.first;
+  // All below is done by whoever builds it. A view may have lasted for billions of timeslices: what
+  // is known is not looked at one by one.
+  next.first = TimesliceIndex::max();
+  for (const std::uint32_t c : members) next.first = std::min(next.first, below[c]);
   while (next.first < last && is_done(next.first)) ++next.first;
   const std::uint64_t bits =
       std::min<std::uint64_t>(last.value() - next.first.value(), max_done_words(roster_) * 64);

@@ -168,6 +168,37 @@ TEST(view_leader, asks_with_a_higher_number_when_told_of_one) {
   EXPECT_GT(second->number, first->number + 7);
 }
 
+/// Nobody could count that far.
+constexpr TimesliceIndex far_off(std::uint64_t more = 0) {
+  return TimesliceIndex((std::uint64_t{1} << 40) + more);
+}
+
+TEST(view_leader, goes_on_after_a_view_of_any_length) {
+  const Roster roster{1, 3};
+  ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::max());
+  for (const std::uint32_t n : {1u, 2u, 3u}) leader.node_up(NodeId(n), Incarnation(1));
+  View current{.number = 5,
+               .first = TimesliceIndex(1),
+               .inputs = IndexSet(1, true),
+               .computes = IndexSet(3, true)};
+  leader.disturb();
+  const auto anew = leader.propose(at(1), current);
+  ASSERT_TRUE(anew);
+  leader.on_promise(NodeId(0), {.number = anew->number, .remembers = true, .takes_part = true});
+  // 2^40 - 1 is a multiple of 3: the timeslice 2^40 is compute node 0's.
+  const TimesliceIndex below[] = {far_off(3), far_off(1), far_off(8)};
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    leader.on_promise(NodeId(1 + c), {.number = anew->number,
+                                      .done = {{.compute = c, .below = below[c]}},
+                                      .remembers = true,
+                                      .takes_part = true});
+  }
+  const auto view = leader.decide(current);
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->first, far_off(1));
+  EXPECT_EQ(view->done, (std::vector<std::uint64_t>{0b10010}));
+}
+
 TEST(view_leader, keeps_promises_only_while_it_asks) {
   const Roster roster{2, 2};
   ViewLeader leader(roster, 0, TimesliceIndex::max(), at(0), Duration::microseconds(100));
