@@ -6,6 +6,7 @@
 
 #include "core/stream/compute_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
+#include "stream/node/of_late.hpp"
 #include "stream/node/schedules.hpp"
 #include "stream/node/sink_runner.hpp"
 #include "stream/node/stream_node.hpp"
@@ -90,8 +91,7 @@ class ComputeNode final : public StreamNode {
       const std::uint32_t i = next_sampled_;
       next_sampled_ = i + 1 < components_.size() ? i + 1 : 0;
       const double fill = machine_.fill(i);
-      fill_sum_ += fill;
-      ++fill_count_;
+      fill_of_late_.add(fill);
       fills_.add({now.ticks(), i, fill});
     }
   }
@@ -100,14 +100,8 @@ class ComputeNode final : public StreamNode {
     StreamProgress p;
     p.timeslices = machine_.counters().complete + machine_.counters().incomplete;
     p.bytes = machine_.counters().bytes;
-    p.buffer_fill = fill_count_ > 0 ? fill_sum_ / static_cast<double>(fill_count_) : 0;
-    fill_sum_ = 0;
-    fill_count_ = 0;
-    if (!recent_.empty()) {
-      std::nth_element(recent_.begin(), recent_.begin() + recent_.size() / 2, recent_.end());
-      p.spread_us = recent_[recent_.size() / 2];
-    }
-    recent_.clear();
+    p.buffer_fill = fill_of_late_.take();
+    p.spread_us = spread_of_late_.take();
     return p;
   }
 
@@ -140,7 +134,7 @@ class ComputeNode final : public StreamNode {
       spreads_.add(spread);
       built_.add({b.completed.ticks(), b.timeslice.value(), spread});
     }
-    if (recent_.size() < spreads_kept) recent_.push_back(spread);
+    spread_of_late_.add(spread);
     const std::uint64_t bytes = machine_.counters().bytes;
     const auto bucket = static_cast<std::size_t>(
         std::max<std::int64_t>(0, (b.completed - report_.started).ticks()) / report_.bucket_ns);
@@ -200,9 +194,8 @@ class ComputeNode final : public StreamNode {
   report::Decimated<double> spreads_;
   report::Decimated<NodeReport::Built> built_;
   report::Decimated<NodeReport::Fill> fills_;
-  std::vector<double> recent_;
-  double fill_sum_ = 0;
-  std::uint64_t fill_count_ = 0;
+  MedianOfLate spread_of_late_{spreads_kept};
+  MeanOfLate fill_of_late_;
   std::uint32_t next_sampled_ = 0;
   NodeReport report_;
 };
