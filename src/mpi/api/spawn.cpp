@@ -21,7 +21,8 @@ Result<LauncherAnswer> ask_launcher(const LauncherQuestion& question) {
   wait_until([&mpi] { return !mpi.is_asking; });
   if (mpi.transfer->failure()) return *mpi.transfer->failure();
   if (!mpi.process->ask(question)) {
-    return Error{ErrorCode::unavailable, "it needs weft run, which starts this job's processes"};
+    return Error{ErrorCode::unavailable,
+                 "it needs weft run, which starts this job's processes, and no simulation"};
   }
   std::optional<Result<LauncherAnswer>> answer;
   mpi.is_asking = true;
