@@ -156,6 +156,25 @@ std::uint64_t alignment_of(const Call& call, MPI_Datatype handle) {
   return largest;
 }
 
+/// The program set bounds of the datatype, or of one that it is made of.
+bool has_set_bounds(const Call& call, MPI_Datatype handle) {
+  int error = MPI_SUCCESS;
+  const Datatype* const type = call.type(handle, error);
+  if (type == nullptr) return false;
+  const TypeRecipe& recipe = notes_of(*type).recipe;
+  switch (recipe.combiner) {
+    case MPI_COMBINER_NAMED:
+      return type->basic() == Basic::lower_bound || type->basic() == Basic::upper_bound;
+    case MPI_COMBINER_RESIZED:
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+      return true;
+    default:
+      return std::ranges::any_of(recipe.types,
+                                 [&](MPI_Datatype inner) { return has_set_bounds(call, inner); });
+  }
+}
+
 /// Compilers pad a struct, so that the next one in an array is aligned.
 Datatype padded(const Call& call, const Datatype& type, std::span<const MPI_Datatype> members) {
   std::uint64_t alignment = 1;
@@ -174,7 +193,7 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
   maker.note(count);
   maker.note(lengths, count);
   note_displacements(maker, in_bytes, displacements, count);
-  std::vector<Block> blocks;
+  std::vector<Block> blocks, bounded;        // the latter: those whose bounds the program set
   std::vector<MPI_Datatype> members;         // those that have elements
   std::optional<std::int64_t> lower, upper;  // as MPI-1's programs set them
   for (std::size_t i = 0; i < natural(count); ++i) {
@@ -185,11 +204,18 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
       lower = displacements[i];
     } else if (old->basic() == Basic::upper_bound) {
       upper = displacements[i];
-    } else {
+    } else if (lengths[i] > 0) {
       blocks.push_back({natural(lengths[i]), displacements[i], old});
+      if (has_set_bounds(maker.call, types[i])) bounded.push_back(blocks.back());
     }
   }
-  Datatype all = padded(maker.call, Datatype(blocks), members);
+  Datatype all(blocks);
+  if (!bounded.empty() && (abi::bounds_stick || bounded.size() == blocks.size())) {
+    const Datatype within(bounded);
+    all = all.resized(within.lower(), within.extent());
+  } else {
+    all = padded(maker.call, all, members);
+  }
   if (lower || upper) {
     const std::int64_t begin = lower.value_or(all.lower());
     all = all.resized(begin, upper.value_or(all.lower() + all.extent()) - begin);

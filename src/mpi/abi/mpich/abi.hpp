@@ -64,6 +64,8 @@ inline void* const in_place = reinterpret_cast<void*>(-1);
 inline constexpr bool refuses_aliases = true;
 /// 0: MPI_COMM_DUP_FN is a function with an address, and no constant stands for it.
 inline constexpr std::uintptr_t dup_function = 0;
+/// A struct has the bounds of its members whose bounds the program set, if there are such.
+inline constexpr bool bounds_stick = false;
 
 /// The kinds of objects that the program makes, in the high bits of their handles.
 inline constexpr unsigned made_comm = 0x84000000;

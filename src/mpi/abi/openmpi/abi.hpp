@@ -97,6 +97,8 @@ inline void* const in_place = reinterpret_cast<void*>(1);
 inline constexpr bool refuses_aliases = false;
 /// The function that copies an attribute as it is has an address.
 inline constexpr std::uintptr_t dup_function = 0;
+/// A struct has the bounds of its members whose bounds the program set, if there are such.
+inline constexpr bool bounds_stick = true;
 
 /// Numbers of made types begin with 0: all predefined ones are objects.
 inline constexpr int pair_types = 0;

@@ -66,6 +66,8 @@ inline void* const in_place = reinterpret_cast<void*>(1);
 inline constexpr bool refuses_aliases = true;
 /// MPI_COMM_DUP_FN and its kin: a function that copies an attribute as it is, which is no address.
 inline constexpr std::uintptr_t dup_function = 1;
+/// A struct has the bounds of its members whose bounds the program set, if there are such.
+inline constexpr bool bounds_stick = false;
 
 /// Numbers of made types begin with 0.
 inline constexpr int pair_types = 0;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of structs whose members have bounds that the program set.
+#include "digest.h"
+
+static void show(const char* name, MPI_Datatype type) {
+  MPI_Aint bounds[4];
+  MPI_Type_get_extent(type, &bounds[0], &bounds[1]);
+  MPI_Type_get_true_extent(type, &bounds[2], &bounds[3]);
+  say(name, bounds, sizeof bounds);
+}
+
+static MPI_Datatype two(const char* name, MPI_Datatype first, MPI_Datatype second, MPI_Aint at) {
+  const int lengths[2] = {1, 1};
+  const MPI_Aint places[2] = {0, at};
+  const MPI_Datatype members[2] = {first, second};
+  MPI_Datatype type;
+  MPI_Type_create_struct(2, lengths, places, members, &type);
+  show(name, type);
+  return type;
+}
+
+static void forget(MPI_Datatype type) {
+  MPI_Type_free(&type);
+}
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  MPI_Datatype plain = two("a padded struct", MPI_INT, MPI_CHAR, 4), packed, pair, same, wide;
+  MPI_Type_create_resized(plain, 0, 5, &packed);
+  forget(two("two without padding", packed, packed, 5));
+  MPI_Type_contiguous(2, packed, &pair);
+  forget(two("twice two without padding", pair, pair, 11));
+  forget(two("different ones without padding", pair, MPI_CHAR, 10));
+  forget(two("before an integer", packed, MPI_INT, 5));
+  MPI_Type_create_resized(MPI_INT, 0, 4, &same);
+  forget(two("before a number", same, MPI_DOUBLE, 8));
+  forget(two("after a number", MPI_DOUBLE, same, 8));
+  MPI_Type_create_resized(MPI_INT, -3, 7, &wide);
+  forget(two("before and after", wide, wide, 9));
+  forget(two("beside a longer one", wide, MPI_CHAR, 9));
+#ifdef OPEN_MPI /* MPICH pads a struct whose members have different handles. */
+  forget(two("different datatypes", packed, wide, 6));
+#endif
+  const int sizes[1] = {3}, parts[1] = {1}, starts[1] = {1};
+  MPI_Datatype part;
+  MPI_Type_create_subarray(1, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &part);
+  forget(two("parts of arrays", part, part, 13));
+  forget(part);
+  forget(wide);
+  forget(same);
+  forget(pair);
+  forget(packed);
+  forget(plain);
+  MPI_Finalize();
+  return 0;
+}
