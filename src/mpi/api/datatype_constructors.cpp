@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The constructors of the chapter on datatypes.
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -45,6 +47,24 @@ bool TypeMaker::check_count(std::int64_t count) {
   return false;
 }
 
+bool TypeMaker::check_room(std::uint64_t blocks, std::uint64_t length, const Datatype& type) {
+  // In floating point, where no product overflows.
+  const double per_block =
+      type.is_contiguous() ? 1.0
+                           : static_cast<double>(length) * static_cast<double>(type.runs().size());
+  const double pieces = static_cast<double>(blocks) * per_block;
+  const double bytes = pieces * sizeof(Run) + static_cast<double>(blocks) * sizeof(Block);
+  const double memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (!ok() || bytes <= memory) return ok();
+  error =
+      call.fail(&library().world, MPI_ERR_NO_MEM,
+                "the datatype has {:.0f} pieces, which take {:.0f} GiB, more than the memory of "
+                "this host; use fewer or longer blocks",
+                pieces, bytes / (1 << 30));
+  return false;
+}
+
 int TypeMaker::make(Datatype type, MPI_Datatype* made) {
   if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   auto kept = std::make_unique<MadeType>(std::move(type));
@@ -81,6 +101,7 @@ int contiguous(const char* function, std::int64_t count, MPI_Datatype type, MPI_
   TypeMaker maker(function, MPI_COMBINER_CONTIGUOUS);
   const Datatype* const old = maker.old(type);
   if (old == nullptr || !maker.check_count(count)) return maker.error;
+  if (!maker.check_room(1, natural(count), *old)) return maker.error;
   maker.note(count);
   const Block block{natural(count), 0, old};
   return maker.make({&block, 1}, made);
@@ -97,8 +118,16 @@ int vector(const char* function, bool stride_in_bytes, std::int64_t count, std::
   maker.note(length);
   stride_in_bytes ? maker.note_address(stride) : maker.note(stride);
   const std::int64_t step = stride_in_bytes ? stride : stride * old->extent();
+  // Blocks one behind the other are one, of any length.
+  const bool is_one = step == length * old->extent();
+  const std::uint64_t places = is_one ? 1 : natural(count);
+  const std::uint64_t elements = is_one ? natural(count) * natural(length) : natural(length);
+  if (!maker.check_room(places, elements, *old)) return maker.error;
   std::vector<Block> blocks;
-  for (std::int64_t i = 0; i < count; ++i) blocks.push_back({natural(length), i * step, old});
+  blocks.reserve(places);
+  for (std::uint64_t i = 0; i < places; ++i) {
+    blocks.push_back({elements, static_cast<std::int64_t>(i) * step, old});
+  }
   return maker.make(blocks, made);
 }
 

@@ -58,6 +58,8 @@ struct TypeMaker {
   const Datatype* old(MPI_Datatype handle);
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
+  /// The same when so many blocks of that length have more pieces than this host has memory for.
+  bool check_room(std::uint64_t blocks, std::uint64_t length, const Datatype& type);
   /// Records an argument that has 32 bits in both kinds of constructors.
   void note_integer(int value) { recipe.integers.push_back(value); }
   void note(std::int64_t value) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that makes and frees objects again and again needs no more memory for it, and datatypes
-// live as long as something uses them. Arguments: rounds of datatypes.
+// A program that makes and frees objects again and again needs no more memory for it, datatypes
+// live as long as something uses them, and those too large for the memory are refused. Arguments:
+// rounds of datatypes.
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +78,30 @@ static void refuse_uncommitted(void) {
   MPI_Type_free(&type);
 }
 
+/* A datatype takes memory for each of its pieces. */
+static void many_pieces(void) {
+  MPI_Datatype inner, outer;
+  MPI_Count bytes = 0;
+  int error_class = MPI_SUCCESS;
+  const long before = resident_kib();
+  MPI_Type_vector(INT_MAX, 2, 2, MPI_INT, &outer);
+  MPI_Type_size_x(outer, &bytes);
+  expect(bytes == (MPI_Count)INT_MAX * 8, "the size of blocks one behind the other");
+  expect(resident_kib() - before < 1 << 10, "blocks one behind the other are one piece");
+  MPI_Type_free(&outer);
+  MPI_Type_vector(1000, 1, 2, MPI_INT, &inner);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int code = MPI_Type_vector(INT_MAX, 1, 2, inner, &outer);
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  expect(error_class == MPI_ERR_NO_MEM, "a vector of more pieces than there is memory is refused");
+  error_class = MPI_SUCCESS;
+  code = MPI_Type_contiguous(INT_MAX, inner, &outer);
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  expect(error_class == MPI_ERR_NO_MEM, "as many pieces in a row are refused");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Type_free(&inner);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -83,6 +109,7 @@ int main(int argc, char** argv) {
   const int rounds = argc > 1 ? atoi(argv[1]) : 100000;
   take_apart();
   refuse_uncommitted();
+  many_pieces();
   for (int i = 0; i < rounds / 10; ++i) make_and_use(i);
   const long before = resident_kib();
   for (int i = 0; i < rounds; ++i) make_and_use(i);
