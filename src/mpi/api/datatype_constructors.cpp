@@ -119,7 +119,7 @@ int vector(const char* function, bool stride_in_bytes, std::int64_t count, std::
   stride_in_bytes ? maker.note_address(stride) : maker.note(stride);
   const std::int64_t step = stride_in_bytes ? stride : stride * old->extent();
   // Blocks one behind the other are one, of any length.
-  const bool is_one = step == length * old->extent();
+  const bool is_one = count > 0 && step == length * old->extent();
   const std::uint64_t places = is_one ? 1 : natural(count);
   const std::uint64_t elements = is_one ? natural(count) * natural(length) : natural(length);
   if (!maker.check_room(places, elements, *old)) return maker.error;
