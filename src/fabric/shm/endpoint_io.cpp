@@ -322,6 +322,8 @@ bool Endpoint::take_pull(MappedPeer& peer, std::span<const std::byte> payload) {
       return false;
     }
     if (n <= 0) {
+      // It copies by itself next time, so that a wild pointer ends the process which has it.
+      peer.had_no_memory = true;
       break_link(peer, fmt::format("its memory cannot be read: {}",
                                    n < 0 ? std::strerror(errno) : "there is none"));
       return false;

@@ -126,7 +126,8 @@ bool Endpoint::on_hello(MappedPeer& peer, const Note& hello) {
   // Whether the kernel lets this process read there: tried, since it depends on more than one can
   // ask for (ptrace_scope, seccomp, capabilities).
   std::byte one{};
-  const bool can_pull = copy_from(peer.memory, hello.probe, &one, sizeof one) == sizeof one;
+  const bool can_pull =
+      !peer.had_no_memory && copy_from(peer.memory, hello.probe, &one, sizeof one) == sizeof one;
   tell(peer, {.kind = NoteKind::ready, .can_pull = can_pull});
   return !peer.is_broken;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/check.hpp"
 #include "base/log.hpp"
 #include "fabric/tcp/endpoint.hpp"
 
@@ -139,6 +140,9 @@ bool Endpoint::flush_operations(Connection& connection) {
     const std::size_t pieces = queue.gather(pieces_, connection.front_sent, limit, bytes);
     const ssize_t n = send_pieces(connection, pieces, bytes);
     if (n < 0) {
+      // Another connection could not read it either.
+      WEFT_CHECK(errno != EFAULT, "memory that was posted to node {} cannot be read: was it freed?",
+                 connection.peer->id.value());
       set_wants_to_write(connection, is_for_now(errno));
       return false;
     }

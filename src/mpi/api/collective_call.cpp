@@ -82,6 +82,12 @@ bool Collective::check_count(std::int64_t count) {
   return false;
 }
 
+bool Collective::check_null(std::int64_t count, const Datatype& type) {
+  if (!Buffer{nullptr, static_cast<std::uint64_t>(count), &type}.is_null()) return true;
+  error = call.fail(communicator, MPI_ERR_BUFFER, no_buffer, count);
+  return false;
+}
+
 void Collective::refuse_alias() {
   if (!abi::refuses_aliases || !ok()) return;
   error =
@@ -98,6 +104,7 @@ BlockList Collective::list(const void* base, Integers counts, Integers displacem
   BlockList made{const_cast<void*>(base), {}};
   for (std::uint32_t i = 0; i < group().size(); ++i) {
     if (!check_count(counts[i])) return {};
+    if (!check_buffer(base, counts[i], *datatype)) return {};
     made.blocks.push_back(
         {displacements[i] * datatype->extent(), static_cast<std::uint64_t>(counts[i]), datatype});
   }
@@ -123,6 +130,7 @@ Packed Collective::pack(const void* address, std::int64_t count, MPI_Datatype ty
   if (!ok()) return {};
   const Datatype* const datatype = call.communicated(type, count, error);
   if (datatype == nullptr || !check_count(count)) return {};
+  if (!check_buffer(address, count, *datatype)) return {};
   return {address, static_cast<std::uint64_t>(count) * times, *datatype, reads};
 }
 

@@ -156,7 +156,9 @@ struct Collective {
   std::optional<std::span<std::byte>> bytes_in_one_piece(const void* address, std::int64_t count,
                                                          MPI_Datatype type) {
     const Datatype* const datatype = in_one_piece(count, type);
-    if (datatype == nullptr || !check_count(count)) return std::nullopt;
+    if (datatype == nullptr || !check_count(count) || !check_buffer(address, count, *datatype)) {
+      return std::nullopt;
+    }
     auto* const begin = static_cast<std::byte*>(const_cast<void*>(address));
     return std::span(begin, static_cast<std::uint64_t>(count) * datatype->size());
   }
@@ -164,6 +166,10 @@ struct Collective {
   void check_root(int root);
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
+  /// Sets `error` and returns false when such elements have no memory.
+  bool check_buffer(const void* address, std::int64_t count, const Datatype& type) {
+    return address != nullptr || check_null(count, type);
+  }
   /// Sets `error` when the same memory, of so many bytes, is input and output.
   void check_apart(const void* input, const void* output, std::uint64_t bytes) {
     if (input == output && input != nullptr && bytes > 0) refuse_alias();
@@ -187,6 +193,7 @@ struct Collective {
 
  private:
   void refuse_alias();
+  bool check_null(std::int64_t count, const Datatype& type);
   void run_begun(const collective::Request& what, const std::byte* input, std::byte* output,
                  const FoldBytes& fold);
   CollectiveFlows& next_flows();

@@ -346,6 +346,10 @@ struct Call {
   const Datatype* find_communicated(MPI_Datatype handle, std::int64_t count, int& error) const;
 };
 
+/// Of memory that is not there; with the count.
+inline constexpr const char* no_buffer =
+    "the buffer is NULL, and the count is {}; pass the memory, or a count of 0";
+
 /// Ends this process and, through its launcher, the job.
 [[noreturn]] void end_job(int code, const std::string& why);
 

@@ -20,9 +20,12 @@ int Message::check_otherwise(bool sends) {
   is_null = peer == MPI_PROC_NULL;
   const bool is_any = !sends && peer == MPI_ANY_SOURCE;
   const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();
-  if (is_null || is_any || is_rank) return MPI_SUCCESS;
-  return call.fail(communicator, MPI_ERR_RANK, "{} is no rank of a communicator of {}", peer,
-                   communicator->group.size());
+  if (!is_null && !is_any && !is_rank) {
+    return call.fail(communicator, MPI_ERR_RANK, "{} is no rank of a communicator of {}", peer,
+                     communicator->group.size());
+  }
+  if (is_null || !buffer.is_null()) return MPI_SUCCESS;
+  return call.fail(communicator, MPI_ERR_BUFFER, no_buffer, count);
 }
 
 Status Message::null_status() {

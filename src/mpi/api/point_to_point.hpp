@@ -30,7 +30,7 @@ struct Message {
     if (datatype == nullptr) return fail();
     buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};
     const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();
-    return is_rank && tag >= 0 ? MPI_SUCCESS : check_otherwise(sends);
+    return is_rank && tag >= 0 && address != nullptr ? MPI_SUCCESS : check_otherwise(sends);
   }
   void start_send(bool synchronous, Request& request);
   void start_receive(Request& request);
@@ -42,7 +42,7 @@ struct Message {
 
  private:
   int fail();
-  /// Checks a call that has a wildcard or no peer, or is erroneous.
+  /// Checks a call that has a wildcard, no peer or no memory, or is erroneous.
   int check_otherwise(bool sends);
 };
 
@@ -54,8 +54,8 @@ struct Plain {
     const Library& mpi = library();
     const Datatype* const datatype = detail::recent_types.find(type);
     const bool is_known = mpi.is_initialized && !mpi.is_finalized && comm == MPI_COMM_WORLD &&
-                          datatype != nullptr && count >= 0 && tag >= 0 && peer >= 0 &&
-                          static_cast<std::uint32_t>(peer) < mpi.world.group.size();
+                          datatype != nullptr && address != nullptr && count >= 0 && tag >= 0 &&
+                          peer >= 0 && static_cast<std::uint32_t>(peer) < mpi.world.group.size();
     if (!is_known || mpi.transfer->failure()) return;
     group = &mpi.world.group;
     buffer = {const_cast<void*>(address), static_cast<std::uint64_t>(count), datatype};

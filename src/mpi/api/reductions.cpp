@@ -156,6 +156,8 @@ bool is_in_place(const Vectors& v, bool gets) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(v.count) * datatype.size();
   if (gets) c.check_apart(v.input, v.output, bytes);
   if (!c.ok() || !c.check_count(v.count)) return c.error;
+  if (!c.check_buffer(v.input, v.count, datatype)) return c.error;
+  if (gets && !c.check_buffer(v.output, v.count, datatype)) return c.error;
   const bool in_place = is_in_place(v, gets);
   auto* const out = static_cast<std::byte*>(gets ? v.output : nullptr);
   const collective::Request what{.operation = v.operation,

@@ -39,6 +39,10 @@ struct Buffer {
   std::uint64_t count = 0;
   const Datatype* type = nullptr;
   std::uint64_t bytes() const { return count * type->size(); }
+  /// Whether it begins at no address. MPI_BOTTOM, with a datatype of addresses, does not.
+  bool is_null() const {
+    return address == nullptr && count > 0 && type->size() > 0 && type->true_lower() == 0;
+  }
 };
 
 /// A send or a receive under way. The caller owns it, and keeps it where it is until `done`. What

@@ -106,6 +106,33 @@ static void one_buffer_for_both(void) {
   say_int("one buffer", 1);
 }
 
+/* Nowhere to read or to write. */
+static void no_buffers(void) {
+  int value = rank, root = 0;
+  MPI_Comm self = MPI_COMM_SELF, world = MPI_COMM_WORLD;
+  MPI_Request request;
+  expect(MPI_Send(NULL, 1, MPI_INT, rank, 0, world), MPI_ERR_BUFFER, "send");
+  expect(MPI_Isend(NULL, 100000, MPI_INT, rank, 0, world, &request), MPI_ERR_BUFFER, "isend");
+  expect(MPI_Recv(NULL, 1, MPI_INT, MPI_ANY_SOURCE, 0, world, MPI_STATUS_IGNORE), MPI_ERR_BUFFER,
+         "recv");
+  expect(MPI_Bcast(NULL, 1, MPI_INT, root, self), MPI_ERR_BUFFER, "bcast");
+  expect(MPI_Reduce(NULL, &value, 1, MPI_INT, MPI_SUM, root, self), MPI_ERR_BUFFER, "reduce");
+  expect(MPI_Allreduce(&value, NULL, 1, MPI_INT, MPI_SUM, self), MPI_ERR_BUFFER, "allreduce");
+  expect(MPI_Gather(NULL, 1, MPI_INT, &value, 1, MPI_INT, root, self), MPI_ERR_BUFFER, "gather");
+  expect(MPI_Alltoall(NULL, 1, MPI_INT, &value, 1, MPI_INT, self), MPI_ERR_BUFFER, "alltoall");
+  // Nothing is read there, or MPI_BOTTOM is meant.
+  expect(MPI_Bcast(NULL, 0, MPI_INT, root, self), MPI_SUCCESS, "no elements");
+  expect(MPI_Send(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, world), MPI_SUCCESS, "no receiver");
+  MPI_Aint place;
+  MPI_Datatype absolute;
+  MPI_Get_address(&value, &place);
+  MPI_Type_create_hindexed_block(1, 1, &place, MPI_INT, &absolute);
+  MPI_Type_commit(&absolute);
+  expect(MPI_Bcast(MPI_BOTTOM, 1, absolute, root, self), MPI_SUCCESS, "addresses");
+  MPI_Type_free(&absolute);
+  say_int("no buffers", 1);
+}
+
 /* To the right, within one array. The places of blocks of no bytes mean nothing. */
 static void shift_in_one_array(void) {
   int values[2] = {rank, -1}, sent[64] = {0}, received[64] = {0}, from[64] = {0}, to[64] = {0};
@@ -223,6 +250,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   nulls();
   one_buffer_for_both();
+  no_buffers();
   shift_in_one_array();
   epochs();
   swaps();
