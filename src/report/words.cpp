@@ -67,8 +67,15 @@ std::string goodput_words(const RunRecord& run) {
   return text;
 }
 
+/// Over shaped links all contributions of a timeslice may arrive in one moment.
+bool arrives_at_once(const RunRecord& run) {
+  return std::llround(run.spread_us->median * 1e3) == 0;  // nanoseconds, as as_time tells them
+}
+
+/// "within 8 ms (1.07 times the floor)", or "at once" where that time is 0.
 std::string spread_words(const RunRecord& run) {
-  std::string text = as_time(run.spread_us->median);
+  if (arrives_at_once(run)) return "at once";
+  std::string text = "within " + as_time(run.spread_us->median);
   if (const auto factor = times_floor(run, run.spread_us->median)) {
     text += fmt::format(" ({:.3g} times the floor)", *factor);
   }
@@ -108,13 +115,17 @@ std::string stream_summary(const std::vector<Named>& runs) {
       std::minmax_element(measured.begin(), measured.end(), [](const Named& a, const Named& b) {
         return a.run->spread_us->median < b.run->spread_us->median;
       });
+  const bool at_once = arrives_at_once(*best->run);
   const std::string text = fmt::format(
-      "{}With {}, half of the timeslices were complete within {} of their first contribution, at a "
-      "goodput of {}",
-      setting, best->label, spread_words(*best->run), goodput_words(*best->run));
+      "{}With {}, {}, at a goodput of {}", setting, best->label,
+      at_once ? "all contributions of half of the timeslices arrived at once"
+              : fmt::format("half of the timeslices were complete {} of their first contribution",
+                            spread_words(*best->run)),
+      goodput_words(*best->run));
   if (best == worst) return text + ".";
-  return fmt::format("{}; with {}, within {}, at {}.", text, worst->label,
-                     spread_words(*worst->run), goodput_words(*worst->run));
+  return fmt::format("{}; with {}, {}{}, at {}.", text, worst->label,
+                     arrives_at_once(*worst->run) ? "also " : "", spread_words(*worst->run),
+                     goodput_words(*worst->run));
 }
 
 /// "4.751 GB/s over tcp (messages of 1 MiB)".

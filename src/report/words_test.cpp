@@ -74,6 +74,22 @@ TEST(words, summary_sets_the_best_against_the_worst) {
             "90 ms (12 times the floor), at 50 MB/s (50.0 % of the limit).");
 }
 
+TEST(words, summary_tells_of_contributions_that_arrive_at_once) {
+  const std::string begin = "4 input nodes streamed to 4 compute nodes over tcp";
+  const std::string grant =
+      "With grant, all contributions of half of the timeslices arrived at once, at a goodput of 97 "
+      "MB/s (97.0 % of the limit)";
+  EXPECT_EQ(summary_of(std::vector{run("grant", 0)}), begin + ". " + grant + ".");
+  EXPECT_EQ(summary_of(std::vector{run("grant", 0), run("best-effort", 90000, 0.5)}),
+            begin + ", in 2 runs. " + grant +
+                "; with best-effort, within 90 ms (12 times the floor), at 50 MB/s (50.0 % of the "
+                "limit).");
+  EXPECT_EQ(summary_of(std::vector{run("grant", 0), run("dfs", 0.0004)}),
+            begin + ", in 2 runs. " + grant +
+                "; with dfs, also at once, at 97 MB/s (97.0 % of the limit).")
+      << "less than half a nanosecond is no time";
+}
+
 TEST(words, summary_leaves_out_what_was_not_measured) {
   RunRecord bare = run("dfs");
   bare.spread_us.reset();
