@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/units.hpp"
@@ -205,6 +207,30 @@ constexpr Figure figures[] = {
      is_limit_run},
 };
 
+/// True when the record of the buffers' fill lacks some of the buffers of a moment: it is thinned
+/// out, and of large runs only a few rings of each moment are left. Which of all was the fullest is
+/// not known then.
+bool is_sample_of_buffers(const RunRecord& run) {
+  const std::vector<FillSample>& fills = run.series.buffer_fill;
+  const bool rings = std::any_of(fills.begin(), fills.end(),
+                                 [](const FillSample& s) { return s.input.has_value(); });
+  std::map<std::pair<double, std::uint32_t>, std::size_t> moments;  // as charts.js groups them
+  for (const FillSample& s : fills) ++moments[{s.t_us, rings ? s.compute : 0}];
+  return std::any_of(moments.begin(), moments.end(), [&](const auto& moment) {
+    return moment.second < (rings ? run.inputs : run.computes);
+  });
+}
+
+bool any_is_sample_of_buffers(Runs runs) {
+  return std::any_of(runs.begin(), runs.end(), is_sample_of_buffers);
+}
+
+constexpr const char* reading_of_sampled_fill =
+    "Each box is one run from beginning to end: minimum to maximum, 10th to 90th percentile, and "
+    "median. A ring is the part of a compute node's buffer that belongs to one input node, and a "
+    "record does not hold all rings of each moment: the boxes show a sample of them, and nothing "
+    "tells which ring was the fullest. Full buffers make input nodes wait.";
+
 void add_figures(Page& page, Runs runs) {
   for (const Figure& figure : figures) {
     if (!std::any_of(runs.begin(), runs.end(), figure.applies)) continue;
@@ -215,8 +241,9 @@ void add_figures(Page& page, Runs runs) {
     if (*figure.paper != '\0') {
       page.add(R"( <a class="paper" href="#paper">{}</a>)", figure.paper);
     }
+    const bool sampled = std::string_view(figure.id) == "fill" && any_is_sample_of_buffers(runs);
     page.add("</h2>\n<p class=\"reading\">{}</p>\n<div class=\"charts\"></div>\n</section>\n",
-             figure.reading);
+             sampled ? reading_of_sampled_fill : figure.reading);
   }
 }
 
@@ -342,7 +369,7 @@ void add_scripts(Page& page, Runs runs, Labels labels) {
   }
   page.raw("],\"labels\":");
   page.raw(json_for_script(json_text_array(labels)));
-  page.raw("}</script>\n");
+  page.add(",\"fill_is_sample\":{}}}</script>\n", any_is_sample_of_buffers(runs));
   add_charts(page, {chart_script(), limit_script(), page_script()});
 }
 

@@ -71,6 +71,36 @@ TEST(report_page, figures_depend_on_what_was_measured) {
   EXPECT_THAT(report_page(std::vector{bare}), Not(HasSubstr("id=\"aggregate\"")));
 }
 
+TEST(report_page, fill_of_a_sample_of_rings_has_no_places) {
+  RunRecord whole = run("dfs");
+  for (std::uint32_t compute = 0; compute < 4; ++compute) {
+    for (std::uint32_t input = 0; input < 4; ++input) {
+      whole.series.buffer_fill.push_back({100, compute, input, 0.25});
+    }
+  }
+  const std::string places = report_page(std::vector{whole});
+  EXPECT_THAT(places, HasSubstr("each column shows one place"));
+  EXPECT_THAT(places, HasSubstr("\"fill_is_sample\":false}"));
+
+  RunRecord sample = whole;
+  sample.schedule = "offset";
+  sample.series.buffer_fill.erase(sample.series.buffer_fill.begin() + 5);
+  const std::string boxes = report_page(std::vector{whole, sample});
+  EXPECT_THAT(boxes, HasSubstr("the boxes show a sample of them"));
+  EXPECT_THAT(boxes, Not(HasSubstr("each column shows one place")));
+  EXPECT_THAT(boxes, HasSubstr("\"fill_is_sample\":true}"));
+}
+
+TEST(report_page, fill_of_whole_compute_nodes_is_a_sample_when_some_are_missing) {
+  RunRecord r = run("dfs");
+  for (std::uint32_t compute = 0; compute < 4; ++compute) {
+    r.series.buffer_fill.push_back({100, compute, std::nullopt, 0.25});
+  }
+  EXPECT_THAT(report_page(std::vector{r}), HasSubstr("\"fill_is_sample\":false}"));
+  r.series.buffer_fill.pop_back();
+  EXPECT_THAT(report_page(std::vector{r}), HasSubstr("\"fill_is_sample\":true}"));
+}
+
 TEST(report_page, parameters_that_all_runs_share_are_said_once) {
   const std::string page = report_page(std::vector{run("dfs"), run("offset")});
   EXPECT_THAT(page, HasSubstr("inputs</th><td colspan=\"2\">4</td>"));

@@ -172,11 +172,14 @@ function boxTooltip(first, unit) {
 }
 const scaled = (q, by) => Object.fromEntries(Object.entries(q).map(([name, v]) => [name, v * by]));
 
+/** The horizontal axis of charts with one box for each run. */
+const runAxis = (runs) => ({ field: 'run', type: 'nominal', sort: null, title: null,
+  axis: { labelOverlap: false, labelAngle: runs.length > 3 ? -40 : 0,
+    labelLimit: runs.length > 3 ? 130 : 90, domain: false, ticks: false } });
+
 function spreadSummary(context, runs, unit, y) {
   const values = runs.map((r) => ({ run: r.label, ...scaled(r.spread_us, 1 / unit.factor) }));
-  const x = { field: 'run', type: 'nominal', sort: null, title: null, axis: { labelOverlap: false,
-    labelAngle: runs.length > 3 ? -40 : 0, labelLimit: runs.length > 3 ? 130 : 90, domain: false,
-    ticks: false } };
+  const x = runAxis(runs);
   return { ...base(300), data: { values }, layer: [
     ...boxLayers(context, x, y, colour(context, runs), boxTooltip({ field: 'run' },
       ` (${unit.name})`)),
@@ -324,10 +327,11 @@ function fillByPlace(run) {
     places: places.map((fills, i) => ({ place: i + 1, ...quantiles(fills) })) };
 }
 
+const fillAxis = { type: 'quantitative', title: 'buffer fill in %',
+  scale: { domain: [0, 100], nice: false } };
 function fillChart(context, run, { of, places }) {
   const fill = { value: own(context, run) };
-  const y = { type: 'quantitative', title: 'buffer fill in %',
-    scale: { domain: [0, 100], nice: false } };
+  const y = fillAxis;
   const title = of ? `${of}, fullest first` : null;
   const tooltip = boxTooltip({ field: 'place' }, ' (%)');
   if (places.length <= 16) {
@@ -348,8 +352,21 @@ function fillChart(context, run, { of, places }) {
       tooltip } }] };
 }
 
+/** Of a sample of the buffers nobody knows which place a buffer had: one box for each run. */
+function sampledFillFigure(context, runs) {
+  const values = runs.map((r) => ({ run: r.label, ...scaled(r.buffer_fill
+    ?? quantiles(r.series.buffer_fill.map((s) => s.fill)), 100) }));
+  const spec = { ...base(300), data: { values }, layer: boxLayers(context, runAxis(runs), fillAxis,
+    colour(context, runs), boxTooltip({ field: 'run' }, ' (%)')) };
+  return { layout: '', key: signKey(runs), charts: [{ name: 'Fill of a sample of rings', spec }],
+    table: { head: ['Run', 'Min', 'p10', 'Median', 'p90', 'Max'],
+      rows: values.map((v) => [v.run,
+        ...['min', 'p10', 'median', 'p90', 'max'].map((name) => percent(v[name] / 100))]) } };
+}
+
 function fillFigure(context) {
   const runs = streams(context).filter((r) => r.buffer_fill || r.series.buffer_fill.length > 0);
+  if (context.fillIsSample) return sampledFillFigure(context, runs);
   const filled = runs.map(fillByPlace);
   return { layout: 'panels', charts: runs.map((r, i) => ({ title: r.label, sign: r.index,
     name: `Buffer fill of ${r.label}`, spec: fillChart(context, r, filled[i]) })),

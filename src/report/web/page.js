@@ -179,6 +179,7 @@ function show(data) {
   const data = JSON.parse(document.getElementById('data').textContent);
   if (data.runs) {
     show({ runs: data.runs.map((run, index) => ({ ...run, index, label: data.labels[index] })),
+      fillIsSample: data.fill_is_sample,
       builders: { spread: spreadFigure, goodput: goodputFigure, progress: progressFigure,
         intervals: intervalsFigure, fill: fillFigure, round: roundFigure, sender: senderFigure,
         aggregate: aggregateFigure } });

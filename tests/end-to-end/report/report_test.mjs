@@ -129,6 +129,27 @@ async function keepsWordsOutOfCharts(browser, url) {
   await page.close();
 }
 
+/** Of a sample of rings there is one box for each run, and the page says that it is one. */
+async function showsSampledFillAsBoxes(browser, url) {
+  const page = await browser.open(url, { width: 1280 });
+  await page.until(chartsDrawn);
+  const seen = await page.run(() => {
+    const figure = document.getElementById('fill');
+    return { said: figure.querySelector('.reading').textContent,
+      charts: figure.querySelectorAll('.chart').length,
+      boxes: figure.querySelectorAll('.mark-rule.role-mark line').length,
+      words: [...figure.querySelectorAll('svg text')].map((t) => t.textContent),
+      head: [...figure.querySelectorAll('thead th')].map((cell) => cell.textContent) };
+  });
+  assert.match(seen.said, /a sample of them/);
+  assert.equal(seen.charts, 1);
+  assert.equal(seen.boxes, 4);
+  for (const run of ['best-effort', 'offset', 'dfs', 'grant']) assert.ok(seen.words.includes(run));
+  assert.ok(!seen.words.some((text) => text.includes('fullest first')), 'no places');
+  assert.deepEqual(seen.head, ['Run', 'Min', 'p10', 'Median', 'p90', 'Max']);
+  await page.close();
+}
+
 /** Text of a record is shown as it stands and never acts. */
 async function showsTextOnly(browser, url) {
   const page = await browser.open(url, { width: 1280 });
@@ -169,6 +190,7 @@ const tests = {
     await keepsWordsOutOfCharts(browser, url);
     await showsParametersWhole(browser, url);
   }),
+  sampled: draws(streamFigures, showsSampledFillAsBoxes),
   single: draws(streamFigures),
   limit: draws(limitFigures),
   one_limit: draws(limitFigures),

@@ -133,6 +133,13 @@ function tinyRun() {
       buffer_fill: [{ t_us: 0, compute: 0, input: null, fill: 0 }] } };
 }
 
+/** As of a large run: of each moment and compute node the record holds one ring of 64. */
+function sampledRun(schedule) {
+  const run = streamRun(schedule, { inputs: 64, count: 400, seconds: 3 });
+  return { ...run, series: { ...run.series,
+    buffer_fill: run.series.buffer_fill.filter((s) => s.input === 16 * (s.compute % 4)) } };
+}
+
 /** A compute node is killed in the middle and comes back. */
 function killedRun() {
   const run = streamRun('grant', { inputs: 4, computes: 4 });
@@ -158,6 +165,7 @@ export function hostileRun() {
 export const samples = {
   comparison: { 'compare.json': {
     runs: ['best-effort', 'offset', 'dfs'].map((s) => streamRun(s)) } },
+  sampled: { 'compare.json': { runs: ['best-effort', 'offset', 'dfs', 'grant'].map(sampledRun) } },
   single: { 'run.json': streamRun('dfs') },
   limit: { 'compare.json': { runs: [limitRun('tcp'), limitRun('libfabric:shm', { factor: 3 })] } },
   one_limit: { 'run.json': limitRun('tcp') },
