@@ -168,8 +168,12 @@ Json rows_over_time(const NetworkRecord& record, const NetworkRun& run, std::siz
   Json rows = Json::array();
   for (std::size_t i = 0; i < std::min(order.size(), most_drawn_rows); ++i) {
     const LinkSeries& s = *order[i].second;
-    rows.push_back(
-        {{"name", link_name(record.topology, s.link)}, {"values", coarser(values(s), per)}});
+    const NetworkLink& l = record.topology.links[s.link];
+    rows.push_back({{"name", link_name(record.topology, s.link)},
+                    {"short",
+                     {short_name(record.topology.vertices[l.from]),
+                      short_name(record.topology.vertices[l.to])}},
+                    {"values", coarser(values(s), per)}});
   }
   return rows;
 }
@@ -233,6 +237,16 @@ Json draw_run(const NetworkRecord& record, const NetworkRun& run) {
 }
 
 }  // namespace
+
+std::string short_name(const NetworkVertex& vertex) {
+  const std::string_view kind = vertex.host ? "host " : "switch ";
+  const std::string_view name = vertex.name;
+  if (!name.starts_with(kind) || name.size() == kind.size()) return vertex.name;
+  const std::string_view number = name.substr(kind.size());
+  const bool is_number =
+      std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return is_number ? fmt::format("{}{}", kind[0], number) : vertex.name;
+}
 
 std::string link_name(const NetworkTopology& t, std::uint32_t link) {
   const NetworkLink& l = t.links[link];

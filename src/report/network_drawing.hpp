@@ -17,6 +17,8 @@ inline constexpr std::size_t most_drawn_cables = 4000;
 inline constexpr std::size_t most_drawn_rows = 24;
 inline constexpr std::size_t most_drawn_steps = 100;
 
+/// "s3" of "switch 3" and "h12" of "host 12", for axes; names that somebody gave stay as they are.
+std::string short_name(const NetworkVertex& vertex);
 /// "switch 3 → host 12"
 std::string link_name(const NetworkTopology& topology, std::uint32_t link);
 /// The class of links that it belongs to: "from hosts", "level 1 to 2", "between groups".

@@ -281,6 +281,14 @@ std::string left_out(const NetworkTopology& t) {
   return text;
 }
 
+/// The text about short names at the axes of `figure`, if there are any.
+std::string short_names(const NetworkTopology& t, std::string_view figure) {
+  if (figure != "queues" && figure != "busy" && figure != "backlog") return {};
+  const auto is_short = [](const NetworkVertex& v) { return short_name(v) != v.name; };
+  if (std::none_of(t.vertices.begin(), t.vertices.end(), is_short)) return {};
+  return " At the axis, h3 is host 3 and s12 is switch 12.";
+}
+
 void add_figures(Page& page, const NetworkRecord& record) {
   for (const NetworkFigure& figure : network_figures) {
     if (!figure.applies(record)) continue;
@@ -289,7 +297,8 @@ void add_figures(Page& page, const NetworkRecord& record) {
         "id=\"{0}-title\">{1}</h2>\n<p class=\"reading\">{2}{3}</p>\n<div class=\"charts\"></div>\n"
         "</section>\n",
         figure.id, figure.title, figure.reading,
-        std::string_view(figure.id) == "topology" ? left_out(record.topology) : std::string());
+        std::string_view(figure.id) == "topology" ? left_out(record.topology)
+                                                  : short_names(record.topology, figure.id));
   }
 }
 

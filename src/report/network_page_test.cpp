@@ -94,6 +94,20 @@ TEST(network_drawing, large_networks_are_drawn_without_hosts) {
   EXPECT_EQ(drawn["of"][0]["distribution"].size(), 2u);  // of all links nevertheless
 }
 
+TEST(network_drawing, names_at_axes_are_short_unless_somebody_gave_them) {
+  NetworkRecord r = small_network();
+  const auto drawn = nlohmann::json::parse(drawing_of(r));
+  EXPECT_EQ(drawn["of"][0]["busy"][0]["name"], "host 0 → switch 0");
+  EXPECT_EQ(drawn["of"][0]["busy"][0]["short"], (nlohmann::json{"h0", "s0"}));
+  EXPECT_THAT(network_page(r), HasSubstr("h3 is host 3 and s12 is switch 12"));
+
+  EXPECT_EQ(short_name({.host = true, .name = "host 1a"}), "host 1a");
+  EXPECT_EQ(short_name({.host = true, .name = "host "}), "host ");
+  EXPECT_EQ(short_name({.host = true, .name = "switch 3"}), "switch 3") << "a host of that name";
+  for (NetworkVertex& v : r.topology.vertices) v.name = "leaf";
+  EXPECT_THAT(network_page(r), Not(HasSubstr("h3 is host 3")));
+}
+
 TEST(network_drawing, long_series_are_made_shorter_by_their_mean) {
   NetworkRecord r = small_network();
   r.runs[0].steps = 200;

@@ -271,22 +271,60 @@ function loadFigure(context) {
 
 // ---- pictures over time
 
+const pen = document.createElement('canvas').getContext('2d');
+function textWidth(context, text) {
+  pen.font = `12px ${context.theme.font}`;
+  return pen.measureText(text).width;
+}
+
+/** `name` in at most `room` pixels: more of its end, where names differ, than of its start. */
+function cutName(context, name, room) {
+  if (textWidth(context, name) <= room) return name;
+  const letters = [...name];
+  for (let keep = Math.min(letters.length - 1, 60); keep > 1; --keep) {
+    const first = Math.ceil(keep / 3);
+    const cut = `${letters.slice(0, first).join('')}…${letters.slice(first - keep).join('')}`;
+    if (textWidth(context, cut) <= room) return cut;
+  }
+  return '…';
+}
+
+/** "s3 → h12", and `more` behind it, in at most `room` pixels. */
+function linkLabel(context, [from, to], more, room) {
+  const [a, b] = [from, to].map((name) => textWidth(context, name));
+  const left = room - textWidth(context, ` → ${more}`);
+  // What one name leaves of its half is for the other.
+  return `${cutName(context, from, Math.max(left / 2, left - b))} → ${
+    cutName(context, to, Math.max(left / 2, left - a))}${more}`;
+}
+
+/** Names for the axis, no two the same: Vega would cut long ones at their ends. */
+function axisNames(context, rows, room) {
+  const taken = new Set();
+  return rows.map((row) => {
+    let name = linkLabel(context, row.short, '', room);
+    for (let i = 2; taken.has(name); ++i) name = linkLabel(context, row.short, ` (${i})`, room);
+    taken.add(name);
+    return name;
+  });
+}
+
 function heatChart(context, run, rows, top, words, width) {
   const unit = unitFor(run.end_us, timeUnits);
-  const values = rows.flatMap((row) => row.values.map((value, i) => ({ row: row.name, value:
-    value / words.factor, from: (i * run.step_us) / unit.factor,
-  to: Math.min((i + 1) * run.step_us, run.end_us) / unit.factor })))
+  const names = axisNames(context, rows, width > 620 ? 220 : 124);
+  const values = rows.flatMap((row, r) => row.values.map((value, i) => ({ row: names[r],
+    link: row.name, value: value / words.factor, from: (i * run.step_us) / unit.factor,
+    to: Math.min((i + 1) * run.step_us, run.end_us) / unit.factor })))
     .filter((cell) => cell.value > 0);
   return { ...base(16 * rows.length), data: { values }, mark: { type: 'rect', strokeWidth: 0 },
     encoding: {
       x: { field: 'from', type: 'quantitative', title: `${unit.name} since the start`,
         scale: { domain: [0, run.end_us / unit.factor], nice: false } },
       x2: { field: 'to' },
-      y: { field: 'row', type: 'nominal', sort: rows.map((r) => r.name), title: null,
-        scale: { paddingInner: 0.12 }, axis: { grid: false, labelOverlap: false,
-          labelLimit: width > 620 ? 220 : 124 } },
+      y: { field: 'row', type: 'nominal', sort: names, title: null,
+        scale: { paddingInner: 0.12 }, axis: { grid: false, labelOverlap: false, labelLimit: 0 } },
       color: { ...shade(context, top, words.title, words.format), field: 'value' },
-      tooltip: [{ field: 'row', title: 'link' },
+      tooltip: [{ field: 'link' },
         { field: 'from', title: `from (${unit.name})`, format: '.4~g' },
         { field: 'value', title: words.short, format: words.format ?? '.4~g' }] } };
 }

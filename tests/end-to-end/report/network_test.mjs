@@ -64,6 +64,58 @@ async function showsTheLoadOfLinks(browser, url) {
   assert.equal(red.length, 1, 'one direction of one cable is busy');
 }
 
+/** The names of links at the axes of each chart over time. */
+function linkNames() {
+  return [...document.querySelectorAll('#queues .chart, #busy .chart, #backlog .chart')]
+    .map((chart) => [...chart.querySelectorAll('.role-axis-label text')]
+      .map((text) => text.textContent).filter((text) => text.includes('→')));
+}
+/** No two rows of a chart have the same name; the tooltip has the whole one. */
+async function tellsLinksApart(browser, url) {
+  for (const width of [1200, 400]) {
+    const page = await browser.open(url, { width });
+    await page.until(chartsDrawn);
+    const charts = await page.run(linkNames);
+    assert.ok(charts.length >= 3);
+    for (const names of charts) {
+      assert.ok(names.length > 0);
+      assert.equal(new Set(names).size, names.length, `${names} at ${width}`);
+      for (const name of names) assert.ok(!name.endsWith('…'), `${name} at ${width}`);
+    }
+    await page.close();
+  }
+}
+async function namesLinksInShort(browser, url) {
+  await tellsLinksApart(browser, url);
+  const page = await browser.open(url, { width: 400 });
+  await page.until(chartsDrawn);
+  for (const name of (await page.run(linkNames)).flat()) {
+    assert.match(name, /^[hs]\d+ → [hs]\d+( \(\d+\))?$/);
+  }
+  const place = await page.run(() => {
+    const cell = document.querySelector('#busy .mark-rect path');
+    cell.scrollIntoView({ block: 'center', behavior: 'instant' });
+    const box = cell.getBoundingClientRect();
+    return { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+  });
+  await page.send('Input.dispatchMouseEvent', { type: 'mouseMoved', ...place });
+  const tip = await page.until(() =>
+    document.querySelector('#vg-tooltip-element.visible')?.textContent);
+  assert.match(tip, /link.*(host|switch) \d+ → (host|switch) \d+/);
+  await page.close();
+}
+
+/** Names that somebody gave are long, and differ at their ends only. */
+function writeLongNames() {
+  uniform('star:16')();
+  const network = JSON.parse(fs.readFileSync(record, 'utf8'));
+  network.topology.vertices.forEach((v, i) => {
+    v.name = `rack-of-the-north-hall-with-water-${100 + i}`;
+  });
+  fs.writeFileSync(record, JSON.stringify(network));
+  run('report', home);
+}
+
 /** All text of the record is someone else's. */
 function writeHostileRecord() {
   uniform('star:8')();
@@ -85,6 +137,7 @@ async function showsTextOnly(browser, url) {
   assert.equal(await page.run(() => typeof hacked), 'undefined');
   assert.equal(await page.run(() => document.images.length), 0);
   await page.close();
+  await tellsLinksApart(browser, url);
 }
 
 /** The page of schedules side by side, reached from the report of their runs. */
@@ -118,11 +171,16 @@ const tests = {
   fat_tree: draws(uniform('fat-tree:64', '--levels', '2'), all),
   fat_tree_1024: draws(() => run('simulate', path.join(examples, 'fat-tree-1024.toml'), '--out',
     home), all),
-  dragonfly: draws(uniform('dragonfly:72', '--pattern', 'permutation'), all),
+  dragonfly: draws(uniform('dragonfly:72', '--pattern', 'permutation'), all, namesLinksInShort),
+  long_names: draws(writeLongNames, all, tellsLinksApart),
   dragonfly_384: draws(uniform('dragonfly:384,shape=xc40', '--network', 'aries'), all),
   torus: draws(uniform('torus:4x4'), all),
   torus_of_three_dimensions: draws(uniform('torus:4x4x4'), all),
-  compare: draws(compare, [...all.slice(0, 6), 'sizes', 'flows'], isLinkedFromTheReport),
+  compare: draws(compare, [...all.slice(0, 6), 'sizes', 'flows'],
+    async (browser, url) => {
+      await isLinkedFromTheReport(browser, url);
+      await namesLinksInShort(browser, url);
+    }),
   hostile: draws(writeHostileRecord, all, showsTextOnly),
   refuses_a_malformed_record: async () => {
     fs.mkdirSync(home, { recursive: true });
