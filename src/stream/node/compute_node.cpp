@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/rng.hpp"
 #include "core/stream/compute_machine.hpp"
 #include "runtime/memory/mirrored_ring.hpp"
 #include "stream/node/of_late.hpp"
@@ -87,6 +88,8 @@ class ComputeNode final : public StreamNode {
 
   void sample(Instant now) override {
     const std::size_t looked_at = std::min(components_.size(), fills_per_sample);
+    // fills_ keeps each 2nd, 4th, … of them: with a fixed order those of the same input nodes.
+    next_sampled_ = static_cast<std::uint32_t>(first_sampled_.below(components_.size()));
     for (std::size_t k = 0; k < looked_at; ++k) {
       const std::uint32_t i = next_sampled_;
       next_sampled_ = i + 1 < components_.size() ? i + 1 : 0;
@@ -196,6 +199,7 @@ class ComputeNode final : public StreamNode {
   report::Decimated<NodeReport::Fill> fills_;
   MedianOfLate spread_of_late_{spreads_kept};
   MeanOfLate fill_of_late_;
+  Rng first_sampled_{1};
   std::uint32_t next_sampled_ = 0;
   NodeReport report_;
 };

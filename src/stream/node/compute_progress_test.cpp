@@ -102,6 +102,15 @@ TEST_F(ComputeProgress, keeps_what_was_measured_last) {
   EXPECT_LT(node_->progress().buffer_fill, first.buffer_fill) << "the sink let it go";
 }
 
+/// A report keeps each 2nd, 4th, … value of a long run.
+TEST_F(ComputeProgress, samples_all_rings_alike_in_a_long_run) {
+  for (int i = 0; i < 20'000; ++i) node_->sample(now_);
+  std::array<std::size_t, 2> of_input{};
+  for (const auto& fill : node_->report().fills) ++of_input.at(fill.input);
+  EXPECT_GT(of_input[0], 1000u);
+  EXPECT_GT(of_input[1], 1000u);
+}
+
 TEST(of_late, numbers_are_of_what_came_since_the_last_question) {
   MeanOfLate mean;
   MedianOfLate median(3);
