@@ -69,7 +69,7 @@ PlanRun::PlanRun(Transfer& transfer, const Group& group, std::int32_t tag,
       fold_(std::move(fold)) {
   if (plan_.scratch_bytes > small_scratch_.size()) {
     large_scratch_ = transfer.take_scratch(plan_.scratch_bytes);
-    scratch_ = large_scratch_.data();
+    scratch_ = large_scratch_.memory.get();
   }
   small_done_.fill(false);
   if (plan_.steps.size() > small_done_.size()) {

@@ -71,7 +71,7 @@ class PlanRun final {
   // Small ones need no memory of their own.
   alignas(std::max_align_t) std::array<std::byte, 128> small_scratch_;
   std::array<bool, 16> small_done_;
-  std::vector<std::byte> large_scratch_;
+  Scratch large_scratch_;
   std::unique_ptr<bool[]> large_done_;
   std::byte* scratch_;
   bool* done_;

@@ -33,6 +33,12 @@ struct Status {
   bool is_cancelled = false;
 };
 
+/// Memory of any contents.
+struct Scratch {
+  std::unique_ptr<std::byte[]> memory;
+  std::size_t bytes = 0;
+};
+
 /// The caller's memory, as a datatype lays it out.
 struct Buffer {
   void* address = nullptr;
@@ -182,15 +188,15 @@ class Transfer final : private message::EarlyWatch {
   void receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
                      std::span<std::byte> into, bool& done);
 
-  /// Memory of any contents for an operation, which gives it back for the next one: that of a large
+  /// Memory for an operation, which gives it back for the next one: that of a large
   /// vector takes the kernel as long to make as a copy.
-  std::vector<std::byte> take_scratch(std::size_t bytes) {
-    std::vector<std::byte> scratch = std::exchange(scratch_, {});
-    if (scratch.size() < bytes) scratch.resize(bytes);
-    return scratch;
+  Scratch take_scratch(std::size_t bytes) {
+    if (scratch_.bytes >= bytes) return std::exchange(scratch_, {});
+    scratch_ = {};
+    return {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
   }
-  void give_back_scratch(std::vector<std::byte> scratch) {
-    if (scratch.size() > scratch_.size() && scratch.size() <= most_scratch) {
+  void give_back_scratch(Scratch scratch) {
+    if (scratch.bytes > scratch_.bytes && scratch.bytes <= most_scratch) {
       scratch_ = std::move(scratch);
     }
   }
@@ -330,7 +336,7 @@ class Transfer final : private message::EarlyWatch {
       0;                     // short messages that found no room, since the last look at the fabric
   bool has_queued_ = false;  // there were some since `make_way` was called for a group
   static constexpr std::size_t most_scratch = std::size_t{16} << 20;
-  std::vector<std::byte> scratch_;
+  Scratch scratch_;
   bool may_have_boards_ = false;
   std::size_t boards_ = 0;
   BriefWait brief_wait_;
