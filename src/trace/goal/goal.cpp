@@ -132,7 +132,7 @@ class Parser {
 
   bool read_head() {
     const std::uint32_t line = now_.line;
-    std::uint32_t ranks = 0;
+    std::uint64_t ranks = 0;
     if (now_.text != "num_ranks") {
       fail(line, fmt::format("{} stands at the beginning of what should be GOAL text: write "
                              "'num_ranks' there, or name another file: a GOAL text, or the "

@@ -91,6 +91,8 @@ TEST(goal, refuses_what_it_cannot_replay_with_line_and_fix) {
             "'num_ranks' there, or name another file: a GOAL text, or the anchor file of an OTF2 "
             "archive, which ends with .otf2");
   EXPECT_EQ(refusal("num_ranks 0"), "a.goal:1: num_ranks is 0: use 1 to 262144");
+  EXPECT_EQ(refusal("num_ranks 99999999999999"),
+            "a.goal:1: num_ranks is 99999999999999: use 1 to 262144");
   EXPECT_EQ(refusal("num_ranks 2\nrank 2 { }"),
             "a.goal:2: rank 2 does not exist: num_ranks is 2; use 0 to 1");
   EXPECT_EQ(refusal("num_ranks 1\nrank 0 {\nsend 1b to 4\n}"),
