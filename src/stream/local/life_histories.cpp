@@ -18,18 +18,18 @@ void thin_out(std::vector<ProgressSample>& samples) {
 
 }  // namespace
 
-void LifeHistories::hear(NodeId node, std::uint64_t bytes, Instant now) {
+void LifeHistories::hear(NodeId node, const StreamProgress& progress, Instant now) {
   if (!roster_.is_compute(node)) return;
   auto& lives = lives_[roster_.compute_index(node)];
-  const bool is_new =
-      lives.empty() || (!lives.back().samples.empty() && bytes < lives.back().samples.back().bytes);
+  const bool is_new = lives.empty() || (!lives.back().samples.empty() &&
+                                        progress.bytes < lives.back().samples.back().bytes);
   if (is_new) {
     if (lives.size() == most_lives) return;
     lives.push_back({.started = now - told_every_, .samples = {}});
   }
   auto& samples = lives.back().samples;
   if (samples.size() == most_samples) thin_out(samples);
-  samples.push_back({.at = now, .bytes = bytes});
+  samples.push_back({.at = now, .timeslices = progress.timeslices, .bytes = progress.bytes});
 }
 
 std::vector<NodeReport> LifeHistories::remains(const std::vector<NodeReport>& reports,

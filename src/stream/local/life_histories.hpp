@@ -7,6 +7,7 @@
 
 #include "core/stream/roster.hpp"
 #include "stream/node/node_report.hpp"
+#include "weft/stream.hpp"
 
 namespace weft::stream {
 
@@ -17,7 +18,7 @@ class LifeHistories {
       : roster_(roster), told_every_(told_every), lives_(roster.computes) {}
 
   /// Sums of the node's present life. Those of input nodes are not kept.
-  void hear(NodeId node, std::uint64_t bytes, Instant now);
+  void hear(NodeId node, const StreamProgress& progress, Instant now);
   /// Returns the reports of all lives except the last lives of the nodes that have reported.
   std::vector<NodeReport> remains(const std::vector<NodeReport>& reports, Duration bucket) const;
 

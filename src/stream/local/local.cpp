@@ -143,7 +143,7 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
           const auto p = decode_progress(text);
           if (!p) return;
           progress.set(node, life, *p);
-          histories.hear(node, p->bytes, monotonic_now());
+          histories.hear(node, *p, monotonic_now());
         });
     metrics.serve(now);
     if (job.failure()) return *job.failure();

@@ -192,8 +192,8 @@ std::vector<report::IntervalRow> interval_rows(const std::vector<NodeReport>& re
 /// first by N−1 of the N steps of a round. (Senders in step share the link and can finish together,
 /// below it.)
 double spread_floor_us(const StreamOptions& options, const report::RunRecord& record) {
-  const double timeslices = static_cast<double>(
-      record.timeslices_complete + record.timeslices_incomplete + record.checks.repeated);
+  const double timeslices =
+      static_cast<double>(record.timeslices_complete + record.timeslices_incomplete);
   if (timeslices == 0 || record.seconds == 0) return 0;
   const double contribution =
       static_cast<double>(record.bytes) / timeslices / static_cast<double>(options.inputs);
@@ -277,6 +277,26 @@ std::vector<report::ComputeRow> rows_by_compute(std::uint64_t end, const Roster&
   return rows;
 }
 
+/// Content of `distinct` different timeslices, each counted once. Compute nodes tell how much they
+/// delivered: some of it twice, and not what they delivered between their last word and their
+/// death. Where they told of another number of timeslices, these have the mean size of all they
+/// told of.
+std::uint64_t content_of(std::uint64_t distinct, const std::vector<NodeReport>& reports) {
+  std::uint64_t told = 0, bytes = 0;
+  for (const NodeReport& r : reports) {
+    told += r.complete + r.incomplete;
+    bytes += r.bytes;
+  }
+  if (told == 0) return bytes;
+  return bytes / told * distinct + bytes % told * distinct / told;
+}
+
+void set_content(const std::vector<NodeReport>& reports, report::RunRecord& record) {
+  record.bytes = content_of(record.timeslices_complete + record.timeslices_incomplete, reports);
+  record.goodput_bytes_per_s =
+      record.seconds > 0 ? static_cast<double>(record.bytes) / record.seconds : 0;
+}
+
 }  // namespace
 
 double limit_of(double bare_writes_bytes_per_s, std::span<const report::RunRecord> runs) {
@@ -320,7 +340,6 @@ report::RunRecord merge_reports(const StreamOptions& options,
     record.credit_waits += r.credit_waits;
     record.quorum_wait_s = std::max(record.quorum_wait_s, r.waited_for_majority.to_seconds());
     record.timeslices_incomplete += r.incomplete;
-    record.bytes += r.bytes;
     record.checks.errors += r.sink.errors;
     record.checks.dropped += r.sink.dropped;
     record.checks.repeated += r.repeated;
@@ -354,9 +373,7 @@ report::RunRecord merge_reports(const StreamOptions& options,
     }
   }
   record.by_compute = rows_by_compute(consumed_below, roster, reports);
-  if (record.seconds > 0) {
-    record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
-  }
+  set_content(reports, record);
   record.spread_us = report::quantiles_of(std::move(spreads));
   record.buffer_fill = report::quantiles_of(std::move(fill_values));
   set_limit(options, std::nullopt, record);
@@ -379,7 +396,7 @@ NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSamp
   r.started = started;
   r.ended = samples.empty() ? started : samples.back().at;
   r.bucket_ns = bucket.ticks();
-  ProgressSample last{.at = started, .bytes = 0};
+  ProgressSample last{.at = started, .timeslices = 0, .bytes = 0};
   for (const ProgressSample& sample : samples) {
     const std::int64_t first = (last.at - started).ticks() / r.bucket_ns;
     const std::int64_t end = std::max(first + 1, (sample.at - started).ticks() / r.bucket_ns);
@@ -391,6 +408,7 @@ NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSamp
       r.bytes_buckets[static_cast<std::size_t>(first) + i] += share;
     }
     r.bytes = sample.bytes;
+    r.complete = sample.timeslices;
     last = sample;
   }
   return r;
@@ -403,11 +421,8 @@ report::RunRecord merge_reports(const StreamOptions& options, const JobReport& j
   if (!job.remains.empty()) {
     std::vector<NodeReport> all = job.nodes;
     all.insert(all.end(), job.remains.begin(), job.remains.end());
-    for (const NodeReport& r : job.remains) record.bytes += r.bytes;
+    set_content(all, record);
     record.series.goodput = goodput_series(all, start);
-    if (record.seconds > 0) {
-      record.goodput_bytes_per_s = static_cast<double>(record.bytes) / record.seconds;
-    }
     set_limit(options, record.limit_bytes_per_s, record);
   }
   for (const faults::FaultPlayed& fault : job.faults) {

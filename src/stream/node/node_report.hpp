@@ -83,10 +83,11 @@ Duration goodput_bucket(const StreamOptions& options);
 /// How far a node has come: the sums of one of its lives.
 struct ProgressSample {
   Instant at{};
+  std::uint64_t timeslices = 0;  ///< complete or not
   std::uint64_t bytes = 0;
 };
 /// The report for a life of `node` that ended without one, from the progress that it sent; samples
-/// in order. Content counts as delivered evenly between two of them.
+/// in order. Content counts as delivered evenly between two of them, and timeslices as complete.
 NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSample> samples,
                       Duration bucket);
 

@@ -177,18 +177,44 @@ TEST(node_report, compute_nodes_are_counted_one_by_one_the_dead_ones_too) {
 TEST(node_report, goodput_has_the_share_of_a_node_that_died) {
   StreamOptions options = two_by_one();
   options.computes = 2;
-  const std::vector<ProgressSample> heard{{Instant(1'200'000'000), 600},
-                                          {Instant(1'400'000'000), 1000}};
+  const std::vector<ProgressSample> heard{{Instant(1'200'000'000), 3, 600},
+                                          {Instant(1'400'000'000), 5, 1000}};
+  NodeReport input = input_report(0, 10);
+  input.sent_below = 15;
+  input.built_by.push_back({1, {TimesliceIndex(10), 1, 5}});
   const NodeReport dead =
       remains_of(NodeId(3), Instant(1'000'000'000), heard, Duration::milliseconds(100));
   EXPECT_EQ(dead.bytes_buckets, (std::vector<std::uint64_t>{300, 300, 200, 200}));
-  const auto record = merge_reports(
-      options, JobReport{.nodes = {input_report(0, 10), compute_report()}, .remains = {dead}});
+  const auto record =
+      merge_reports(options, JobReport{.nodes = {input, compute_report()}, .remains = {dead}});
   EXPECT_EQ(record.bytes, 5000u);
   EXPECT_DOUBLE_EQ(record.goodput_bytes_per_s, 2500.0);
   ASSERT_EQ(record.series.goodput.size(), 4u);
   EXPECT_DOUBLE_EQ(record.series.goodput[0].bytes_per_s, 13000.0);
   EXPECT_DOUBLE_EQ(record.series.goodput[2].bytes_per_s, 2000.0);
+}
+
+TEST(node_report, bytes_are_those_of_the_timeslices_that_count) {
+  StreamOptions options = two_by_one();
+  options.computes = 2;
+  NodeReport input = input_report(0, 10);
+  input.sent_below = 17;
+  input.built_by.push_back({1, {TimesliceIndex(10), 1, 7}});
+  const auto unheard = merge_reports(options, {input, compute_report()});
+  EXPECT_EQ(unheard.timeslices_complete, 17u);
+  EXPECT_EQ(unheard.bytes, 17u * 400) << "of a dead node that never told how much it built";
+  EXPECT_DOUBLE_EQ(unheard.goodput_bytes_per_s, 17 * 200.0);
+  const std::vector<ProgressSample> heard{{Instant(1'200'000'000), 4, 1600}};
+  const NodeReport dead =
+      remains_of(NodeId(3), Instant(1'000'000'000), heard, Duration::milliseconds(100));
+  const auto record =
+      merge_reports(options, JobReport{.nodes = {input, compute_report()}, .remains = {dead}});
+  EXPECT_EQ(record.bytes, 17u * 400) << "it told of 4 of its 7";
+
+  NodeReport twice = compute_report();  // 0 to 9 again, as repeated
+  twice.node = NodeId(3);
+  twice.repeated = 10;
+  EXPECT_EQ(merge_reports(options, {input_report(0, 10), compute_report(), twice}).bytes, 4000u);
 }
 
 TEST(node_report, the_floor_follows_from_a_link_or_a_limit_and_not_from_the_goodput) {

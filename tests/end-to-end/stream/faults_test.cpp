@@ -286,6 +286,39 @@ TEST(stream_faults, compute_that_is_killed_leaves_a_whole_archive_and_a_word) {
   }
 }
 
+/// A killed node does not tell what it built since its last word. Input nodes know the timeslices.
+TEST(stream_faults, bytes_are_those_of_all_timeslices_a_killed_computes_own_too) {
+  const std::string simulated = "sim:" WEFT_SCENARIOS "/star-100mbit.toml";
+  for (const std::string& fabric : {std::string("tcp"), simulated}) {
+    const bool is_simulated = fabric == simulated;
+    const auto job = [&](int count, const std::vector<std::string>& more) {
+      std::vector<std::string> arguments{"stream",         "local",
+                                         "--inputs",       "2",
+                                         "--computes",     "2",
+                                         "--fabric",       fabric,
+                                         "--source",       "pattern:?size=1000&rate=1kHz",
+                                         "--sink",         "check:",
+                                         "--timeslices",   std::to_string(count),
+                                         "--peer-timeout", is_simulated ? "5ms" : "1s",
+                                         "--no-limit",     "--json"};
+      return run_with(std::move(arguments), more);
+    };
+    const Ended small = job(10, {});
+    expect_all_complete(small);
+    const std::uint64_t each = small.json().value("bytes", std::uint64_t{0}) / 10;
+    EXPECT_GT(each, 2000u) << small.describe();
+    for (const char* more : {"", "--restart"}) {
+      std::vector<std::string> arguments{
+          "--fault", fmt::format("at={}ms kill host3", is_simulated ? 20 : 300)};
+      if (*more != 0) arguments.emplace_back(more);
+      const Ended ended = job(is_simulated ? 60 : 1500, arguments);
+      expect_all_complete(ended);
+      EXPECT_EQ(ended.json().value("bytes", std::uint64_t{0}), figures_of(ended).complete * each)
+          << ended.describe();
+    }
+  }
+}
+
 TEST(stream_faults, all_inputs_lost_is_an_error_and_no_hang) {
   const Ended ended =
       run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",
