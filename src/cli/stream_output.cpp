@@ -75,7 +75,7 @@ void print_findings(const std::string& name, const report::RunRecord& r) {
     print_error(
         fmt::format("{}: a signal ended it early; its figures are of the time until then", name));
   }
-  if (!r.interrupted && r.timeslices_sent == 0) {
+  if (!r.interrupted && r.timeslices_sent == 0 && r.checks.errors == 0) {
     print_error(
         fmt::format("{}: the source gave no data, and no timeslice was built (--source)", name));
   }

@@ -75,6 +75,8 @@ class ComputeMachine {
   std::size_t building() const { return table_.size(); }
   double fill(std::uint32_t input) const { return pairs_[input].fill(); }
   const View& current_view() const { return view_; }
+  /// It took part in a stream's first view, when no member knew of an earlier one.
+  bool began_stream() const { return began_stream_; }
 
  private:
   struct Peer {
@@ -137,7 +139,8 @@ class ComputeMachine {
   std::vector<std::uint32_t> credits_;      // inputs whose credit waits for others
   Instant credits_due_ = Instant::never();  // but not longer than that
   View view_;
-  bool takes_part_ = false;   // in the view
+  bool takes_part_ = false;  // in the view
+  bool began_stream_ = false;
   bool remembers_ = false;    // see Promise
   bool is_outside_ = false;   // of the view, and has not told the input nodes
   bool awaits_sink_ = false;  // before it offers memory in this view

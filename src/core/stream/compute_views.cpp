@@ -106,6 +106,7 @@ void ComputeMachine::on_view(Instant now, const View& next) {
   discard_all();
   // A new life of this node is not the view's member, unless it promised to be.
   takes_part_ = promised && next.computes.contains(config_.self);
+  began_stream_ = began_stream_ || (takes_part_ && before.number == 0);
   remembers_ = remembers_ || (takes_part_ && !next.unsure);
   next_give_up_ = Instant::never();
   behind_.clear();

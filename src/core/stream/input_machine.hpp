@@ -92,6 +92,8 @@ class InputMachine final : public schedule::SendState {
   const std::optional<Error>& failure() const { return failure_; }
   const InputCounters& counters() const { return counters_; }
   const View& view() const { return view_; }
+  /// It took part in a stream's first view, when no member knew of an earlier one.
+  bool began_stream() const { return began_stream_; }
   /// This node would lead, but too few of the job's input nodes are there to go on.
   bool waits_for_majority() const { return leader_.waits_for_majority(); }
   /// Timeslices whose contribution of this node was consumed, all below.
@@ -225,7 +227,8 @@ class InputMachine final : public schedule::SendState {
   bool asker_stayed_ = false;     // connected to `prepared_by_` ever since it asked
   std::optional<NodeId> outbid_;  // asked with a lower number than `prepare_` has
   bool promised_ = false;
-  bool takes_part_ = false;                 // in the view
+  bool takes_part_ = false;  // in the view
+  bool began_stream_ = false;
   bool remembers_ = false;                  // see Promise
   bool is_outside_ = false;                 // of the view, and has not told the others
   std::optional<NodeId> believed_to_lead_;  // by this node, outside the view: it was told the view

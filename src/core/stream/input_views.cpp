@@ -275,6 +275,7 @@ void InputMachine::apply(Instant now, const View& next) {
     return;
   }
   takes_part_ = true;
+  began_stream_ = began_stream_ || before.number == 0;
   remembers_ = remembers_ || !next.unsure;
   for (std::uint32_t c = 0; c < config_.roster.computes; ++c) {
     if (next.computes.contains(c)) members_.push_back(c);

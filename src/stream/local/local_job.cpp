@@ -31,6 +31,7 @@ LocalJob::LocalJob(JobOptions options, NodeBody body)
     : options_(std::move(options)),
       body_(std::move(body)),
       nodes_(options_.nodes),
+      streams_begun_(options_.nodes),
       processes_(options_.nodes),
       directory_(options_.nodes) {}
 
@@ -144,6 +145,7 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
   switch (message.kind) {
     case job_message::started:
       node.has_begun = true;
+      if (message.text == job_message::first_of_stream) ++streams_begun_[index];
       if (!faults_) faults_.emplace(options_.faults, node.heard);
       break;
     case job_message::address:
@@ -162,7 +164,9 @@ void LocalJob::on_message(std::uint32_t index, Channel::Message message,
       break;
     case job_message::report: {
       auto report = decode_report(message.text);
-      if (report) node.report = std::move(report).value();
+      if (!report) break;
+      node.report = std::move(report).value();
+      node.report->began_anew = streams_begun_[index] > 1;
       break;
     }
     case job_message::failed:

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "faults/fault.hpp"
@@ -36,8 +37,10 @@ inline constexpr char cut_off = 'c';   ///< job → node: end with what there is
 inline constexpr char gone = 'g';      ///< job → node: "NODE" died and is not started again
 inline constexpr char sink = 'k';      ///< node → job, again and again: it waits for its sink
 inline constexpr char link = 'l';  ///< job → node: "RATE" in bytes/s for a shaped link, 0: back
-inline constexpr char started = 'b';  ///< node → job: it knows its first view
-inline constexpr char failed = 'f';   ///< node → job: ErrorCode as a digit, why it cannot go on
+/// node → job: it knows its first view; with `first_of_stream` no node knew an earlier one.
+inline constexpr char started = 'b';
+inline constexpr char failed = 'f';  ///< node → job: ErrorCode as a digit, why it cannot go on
+inline constexpr std::string_view first_of_stream = "first";
 }  // namespace job_message
 
 /// The text of a `failed` message, and back.
@@ -151,6 +154,7 @@ class LocalJob final : private faults::FaultTarget {
   JobOptions options_;
   NodeBody body_;
   std::vector<Node> nodes_;
+  std::vector<std::uint32_t> streams_begun_;  // by node, in all its lives
   std::string told_to_all_;  // kinds of messages about the end; each new life is told them, too
   ProcessSet processes_;
   Directory directory_;

@@ -226,6 +226,36 @@ TEST(local_job, nodes_that_stood_still_with_the_job_are_not_given_up) {
   EXPECT_EQ(job.deaths(), 0u);
 }
 
+/// Whether each of two nodes has begun a stream again, one that dies when it has said that its
+/// first life began one.
+std::vector<bool> began_anew(std::string_view second_life_says) {
+  LocalJob job(JobOptions{.nodes = 2, .restart = true, .faults = {}, .testbed = nullptr},
+               [&](NodePlace place) {
+                 const bool is_first = place.incarnation == Incarnation(1);
+                 const std::string_view word =
+                     is_first ? job_message::first_of_stream : second_life_says;
+                 (void)place.channel.send(job_message::started, std::string(word));
+                 if (is_first && place.self == NodeId(1)) (void)::raise(SIGKILL);
+                 NodeReport report;
+                 report.node = place.self;
+                 (void)place.channel.send(job_message::report, encode_report(report));
+                 while (const auto message = place.channel.wait()) {
+                   if (message->kind == job_message::leave) return 0;
+                 }
+                 return 1;
+               });
+  EXPECT_TRUE(job.start());
+  while (!job.all_reported()) job.step(monotonic_now() + Duration::milliseconds(20), {});
+  std::vector<bool> anew;
+  for (const NodeReport& report : job.finish()) anew.push_back(report.began_anew);
+  return anew;
+}
+
+TEST(local_job, a_node_that_begins_a_stream_in_two_lives_is_noticed) {
+  EXPECT_EQ(began_anew(job_message::first_of_stream), (std::vector<bool>{false, true}));
+  EXPECT_EQ(began_anew(""), (std::vector<bool>{false, false})) << "it joined the stream again";
+}
+
 /// One node, which reports and then does `more`.
 LocalJob reporting_job(const std::function<int(Channel&)>& more) {
   return {JobOptions{.nodes = 1, .restart = false, .faults = {}, .testbed = nullptr},

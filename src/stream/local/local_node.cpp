@@ -44,6 +44,7 @@ class LocalNode {
       }
       if (!reported_ && node_.finished() && (cut_off_ || loop_.flushed())) {
         reported_ = true;
+        say_started();
         if (!channel_.send(job_message::report, encode_report(node_.report()))) return 1;
       }
     }
@@ -60,15 +61,19 @@ class LocalNode {
     next_look_ = std::min(next_sample_, now + longest_deafness);
     while (auto message = channel_.receive()) on_message(*message);
     if (!channel_.open()) leaving_ = true;
-    if (!said_started_ && node_.started()) {
-      said_started_ = true;
-      (void)channel_.send(job_message::started, "");
-    }
+    say_started();
     if (now < next_progress_ || reported_) return;
     next_progress_ = now + progress_every;
     (void)channel_.send(job_message::progress, encode_progress(node_.progress()));
     if (node_.waits_for_sink()) (void)channel_.send(job_message::sink, "");
     spdlog::debug("{}", node_.describe());
+  }
+
+  void say_started() {
+    if (said_started_ || !node_.started()) return;
+    said_started_ = true;
+    (void)channel_.send(job_message::started,
+                        node_.began_stream() ? std::string(job_message::first_of_stream) : "");
   }
 
   void on_message(const Channel::Message& message) {

@@ -82,6 +82,7 @@ class ComputeNode final : public StreamNode {
     return !waiting_.empty() || with_sink_ > 0 || (sink_ending_ && !sink_ended_);
   }
   bool started() const override { return report_.started != Instant::never(); }
+  bool began_stream() const override { return machine_.began_stream(); }
   bool finished() const override { return has_all() && sink_ended_; }
   const std::optional<Error>& failure() const override { return failure_; }
   std::string describe() const override { return machine_.describe(); }

@@ -73,6 +73,7 @@ class InputNode final : public StreamNode {
   void cut_off() override { cut_off_ = true; }
   void do_without(NodeId node) override { machine_.do_without(node); }
   bool started() const override { return report_.started != Instant::never(); }
+  bool began_stream() const override { return machine_.began_stream(); }
   bool finished() const override { return cut_off_ || machine_.finished(); }
   const std::optional<Error>& failure() const override { return failure_; }
   void sample(Instant) override {}

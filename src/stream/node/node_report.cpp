@@ -41,6 +41,7 @@ std::string encode_report(const NodeReport& r) {
   json j;
   j["node"] = r.node.value();
   j["error"] = r.error;
+  j["anew"] = r.began_anew;
   j["time"] = {r.started.ticks(), r.ended.ticks(), r.bucket_ns};
   j["input"] = {r.sent_below, r.sent_bytes, r.credit_waits, r.repeated_contributions,
                 r.waited_for_majority.ticks()};
@@ -70,6 +71,7 @@ Result<NodeReport> decode_report(std::string_view bytes) {
     const json j = json::from_cbor(bytes.begin(), bytes.end());
     r.node = NodeId(j.at("node").get<std::uint32_t>());
     r.error = j.at("error");
+    r.began_anew = j.at("anew");
     r.started = Instant(j.at("time").at(0).get<std::int64_t>());
     r.ended = Instant(j.at("time").at(1).get<std::int64_t>());
     r.bucket_ns = j.at("time").at(2);
@@ -414,13 +416,40 @@ NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSamp
   return r;
 }
 
+namespace {
+
+/// A compute node and an input node that both had been in a stream before: one of them alone built
+/// no timeslice there.
+bool began_anew(const Roster& roster, const std::vector<NodeReport>& reports) {
+  bool input = false, compute = false;
+  for (const NodeReport& r : reports) {
+    if (r.began_anew) (roster.is_input(r.node) ? input : compute) = true;
+  }
+  return input && compute;
+}
+
+void tell_of_new_beginning(report::RunRecord& record) {
+  ++record.checks.errors;
+  record.checks.first_error =
+      "no node lived on that knew the stream, so that those started again began it anew: the "
+      "figures are of the new stream, and timeslices of the earlier one may be lost or come out "
+      "twice; a stream goes on as long as one of its nodes lives";
+}
+
+}  // namespace
+
 report::RunRecord merge_reports(const StreamOptions& options, const JobReport& job) {
   report::RunRecord record = merge_reports(options, job.nodes);
   record.interrupted = job.interrupted;
   const Instant start = span_of(job.nodes).start;
-  if (!job.remains.empty()) {
-    std::vector<NodeReport> all = job.nodes;
-    all.insert(all.end(), job.remains.begin(), job.remains.end());
+  const bool anew = began_anew({options.inputs, options.computes}, job.nodes);
+  if (anew) tell_of_new_beginning(record);
+  std::vector<NodeReport> all = job.nodes;
+  for (const NodeReport& r : job.remains) {
+    // Who took part in an earlier stream died before this one.
+    if (!anew || r.ended >= start) all.push_back(r);
+  }
+  if (all.size() > job.nodes.size()) {
     set_content(all, record);
     record.series.goodput = goodput_series(all, start);
     set_limit(options, record.limit_bytes_per_s, record);

@@ -28,6 +28,8 @@ struct NodeReport {
   std::string error;                   ///< why it failed; empty when it did not
   Instant started = Instant::never();  ///< its first view
   Instant ended{};                     ///< its last timeslice or acknowledgement
+  /// Two of its lives began a stream: the later one and its peers knew nothing of the earlier.
+  bool began_anew = false;
 
   // Input nodes.
   std::uint64_t sent_below = 0;  ///< one past the newest timeslice that was consumed

@@ -217,6 +217,31 @@ TEST(node_report, bytes_are_those_of_the_timeslices_that_count) {
   EXPECT_EQ(merge_reports(options, {input_report(0, 10), compute_report(), twice}).bytes, 4000u);
 }
 
+TEST(node_report, a_stream_that_began_anew_is_an_error_and_does_not_count_the_earlier_one) {
+  NodeReport input = input_report(0, 10), compute = compute_report();
+  NodeReport before = compute_report(), since = compute_report();
+  before.ended = Instant(900'000'000);
+  before.bytes = 123456;
+  since.complete = 3;
+  since.bytes = 1200;
+  since.ended = Instant(1'500'000'000);
+  const auto merged = [&](bool of_input, bool of_compute) {
+    input.began_anew = of_input;
+    compute.began_anew = of_compute;
+    const auto told = decode_report(encode_report(compute));
+    return merge_reports(two_by_one(),
+                         JobReport{.nodes = {input, *told}, .remains = {before, since}});
+  };
+  const auto record = merged(true, true);
+  EXPECT_EQ(record.checks.errors, 1u);
+  EXPECT_NE(record.checks.first_error.find("began it anew"), std::string::npos);
+  EXPECT_EQ(record.timeslices_complete, 10u);
+  EXPECT_EQ(record.bytes, 4000u);
+  EXPECT_EQ(merged(true, false).checks.errors, 0u) << "no compute node had been in a stream";
+  EXPECT_EQ(merged(false, true).checks.errors, 0u);
+  EXPECT_GT(merged(false, false).bytes, 4000u);
+}
+
 TEST(node_report, the_floor_follows_from_a_link_or_a_limit_and_not_from_the_goodput) {
   StreamOptions options = two_by_one();
   auto record = merge_reports(options, {input_report(0, 10), compute_report()});

@@ -44,6 +44,8 @@ class StreamNode {
   virtual bool waits_for_sink() const { return false; }
   /// The job has begun: this node knows its first view.
   virtual bool started() const = 0;
+  /// It took part in a stream's first view, when no member knew of an earlier one.
+  virtual bool began_stream() const { return false; }
   virtual bool finished() const = 0;
   /// Returns why the run cannot go on, if it cannot.
   virtual const std::optional<Error>& failure() const = 0;

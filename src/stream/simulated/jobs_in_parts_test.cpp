@@ -113,6 +113,16 @@ TEST_P(JobsInParts, have_every_fault) {
   expect_same_in_any_parts(four_switches(), small_job(GetParam()), local);
 }
 
+TEST_P(JobsInParts, begin_anew_when_no_node_remembers_the_stream) {
+  LocalOptions local;
+  local.restart = true;
+  for (int host = 0; host < 7; ++host) {
+    local.faults.push_back(fmt::format("at=500us kill host{}", host));
+  }
+  EXPECT_THAT(run(four_switches(), small_job(GetParam()), 1, local), HasSubstr("began it anew"));
+  expect_same_in_any_parts(four_switches(), small_job(GetParam()), local);
+}
+
 INSTANTIATE_TEST_SUITE_P(simulated_job, JobsInParts,
                          testing::Values("best-effort", "offset", "dfs", "grant"),
                          [](const auto& info) {

@@ -156,6 +156,31 @@ TEST(simulated_job, a_node_that_was_killed_may_join_again) {
   EXPECT_EQ(ran.record.checks.errors, 0u) << ran.record.checks.first_error;
 }
 
+/// The record of a job whose nodes begin new lives at the same time: all, or all but one.
+report::RunRecord all_restarted_but(std::optional<int> kept) {
+  StreamOptions options = small_job("grant");
+  options.source = "pattern:?size=1000";
+  options.timeslices = 0;
+  options.duration = Duration::milliseconds(2);
+  LocalOptions local;
+  local.restart = true;
+  for (int host = 0; host < 8; ++host) {
+    if (host != kept) local.faults.push_back(fmt::format("at=1ms kill host{}", host));
+  }
+  return run(one_switch(), options, local).record;
+}
+
+TEST(simulated_job, a_stream_that_no_node_remembers_is_not_taken_for_the_one_that_follows) {
+  const report::RunRecord record = all_restarted_but(std::nullopt);
+  EXPECT_EQ(record.checks.errors, 1u);
+  EXPECT_THAT(record.checks.first_error, testing::HasSubstr("began it anew"));
+  EXPECT_GT(record.timeslices_complete, 0u);
+  EXPECT_LT(record.seconds, 1.5e-3) << "of the new one";
+  EXPECT_EQ(record.bytes % record.timeslices_complete, 0u);
+  EXPECT_LT(record.bytes / record.timeslices_complete, 4u * 1100);
+  for (const int kept : {0, 3, 5}) EXPECT_EQ(all_restarted_but(kept).checks.errors, 0u) << kept;
+}
+
 TEST(simulated_job, an_input_buffer_that_never_holds_a_contribution_is_an_error_not_a_wait) {
   StreamOptions options = small_job("grant");
   options.microslices_per_timeslice = 3;

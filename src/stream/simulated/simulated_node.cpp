@@ -70,10 +70,12 @@ void SimulatedNode::turn() {
   const PicoInstant until = now() + std::max(least_turn, shared_.overhead * handled);
   work_until(until);
   if (shared_.on_turn && done.moved) shared_.on_turn(self(), until, done);
-  if (node_->failure() || (!said_started_ && node_->started())) {
+  if (!said_started_ && node_->started()) {
     said_started_ = true;
+    if (node_->began_stream()) ++streams_begun_;
     shared_.on_change();
   }
+  if (node_->failure()) shared_.on_change();
   if (!finished_ && node_->finished() && loop_->flushed()) {
     finished_ = true;
     shared_.on_change();
@@ -86,6 +88,7 @@ void SimulatedNode::turn() {
 NodeReport SimulatedNode::report() {
   WEFT_CHECK(node_ != nullptr);
   NodeReport r = node_->report();
+  r.began_anew = streams_begun_ > 1;
   const auto in_simulation = [this](Instant t) {
     return t == Instant::never() ? t : to_nano(clock().when(t));
   };

@@ -68,6 +68,7 @@ class SimulatedNode final : public sim::HostedProcess {
   std::unique_ptr<StreamNode> node_;
   std::optional<NodeTurn> loop_;
   bool said_started_ = false;
+  std::uint32_t streams_begun_ = 0;  // in all its lives
   bool finished_ = false;
 };
 

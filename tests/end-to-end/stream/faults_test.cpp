@@ -319,6 +319,27 @@ TEST(stream_faults, bytes_are_those_of_all_timeslices_a_killed_computes_own_too)
   }
 }
 
+Ended run_with_killed(std::vector<int> hosts) {
+  std::vector<std::string> arguments{
+      "stream",     "local",      "--inputs",   "2",
+      "--computes", "2",          "--source",   "pattern:?size=1000&rate=1kHz",
+      "--sink",     "check:",     "--duration", "3s",
+      "--restart",  "--no-limit", "--json"};
+  for (const int host : hosts) {
+    arguments.insert(arguments.end(), {"--fault", fmt::format("at=2s kill host{}", host)});
+  }
+  return run_weft(std::move(arguments), 40);
+}
+
+TEST(stream_faults, stream_that_no_node_remembers_is_not_taken_for_the_one_that_follows) {
+  const Ended ended = run_with_killed({0, 1, 2, 3});
+  EXPECT_FALSE(ended.hung) << ended.describe();
+  EXPECT_EQ(ended.orphans, 0u) << ended.describe();
+  EXPECT_EQ(ended.code, 1) << ended.describe();
+  EXPECT_NE(ended.output.find("began it anew"), std::string::npos) << ended.describe();
+  expect_nothing_lost(run_with_killed({0, 2, 3}));
+}
+
 TEST(stream_faults, all_inputs_lost_is_an_error_and_no_hang) {
   const Ended ended =
       run_weft({"stream", "local", "--inputs", "2", "--computes", "2", "--sink",
