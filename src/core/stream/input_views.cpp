@@ -316,8 +316,9 @@ void InputMachine::take_early(Instant now) {
       schedule_->on_message(now, view_.computes.rank(compute), payload);
     }
   });
-  for (const std::uint32_t compute : members_)
+  for (const std::uint32_t compute : members_) {
     (void)on_given_up(compute, newest_given_up_[compute]);
+  }
 }
 
 /// All of them: which compute nodes will not live to report it nobody knows yet.

@@ -76,7 +76,7 @@ struct MappedPeer {
   Producer producer;
   OtherMemory memory;          ///< its, for fetches
   bool may_pull = false;       ///< it can fetch from our memory
-  bool had_no_memory = false;  ///< where it told this side to fetch
+  bool had_no_memory = false;  ///< at an end of what it told this side to fetch
 
   bool is_up = false;                  ///< peer_up was reported; in the endpoint's list
   Incarnation reported_incarnation{};  ///< of the link

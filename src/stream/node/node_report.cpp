@@ -279,27 +279,26 @@ std::vector<report::ComputeRow> rows_by_compute(std::uint64_t end, const Roster&
   return rows;
 }
 
-/// Content of `distinct` different timeslices, each counted once. Compute nodes tell how much they
-/// delivered: some of it twice, and not what they delivered between their last word and their
-/// death. Where they told of another number of timeslices, these have the mean size of all they
-/// told of.
-std::uint64_t content_of(std::uint64_t distinct, const std::vector<NodeReport>& reports) {
-  std::uint64_t told = 0, bytes = 0;
-  for (const NodeReport& r : reports) {
-    told += r.complete + r.incomplete;
-    bytes += r.bytes;
-  }
-  if (told == 0) return bytes;
-  return bytes / told * distinct + bytes % told * distinct / told;
-}
-
 void set_content(const std::vector<NodeReport>& reports, report::RunRecord& record) {
-  record.bytes = content_of(record.timeslices_complete + record.timeslices_incomplete, reports);
+  ProgressSample told;
+  for (const NodeReport& r : reports) {
+    told.timeslices += r.complete + r.incomplete;
+    told.bytes += r.bytes;
+  }
+  record.bytes = content_of(record.timeslices_complete + record.timeslices_incomplete, told);
   record.goodput_bytes_per_s =
       record.seconds > 0 ? static_cast<double>(record.bytes) / record.seconds : 0;
 }
 
 }  // namespace
+
+std::uint64_t content_of(std::uint64_t distinct, const ProgressSample& told) {
+  if (told.timeslices == 0 || told.timeslices == distinct) return told.bytes;
+  // The product of the rest may exceed 64 bits; where all have one size there is no rest.
+  const double rest = static_cast<double>(told.bytes % told.timeslices) /
+                      static_cast<double>(told.timeslices) * static_cast<double>(distinct);
+  return told.bytes / told.timeslices * distinct + static_cast<std::uint64_t>(rest);
+}
 
 double limit_of(double bare_writes_bytes_per_s, std::span<const report::RunRecord> runs) {
   double limit = bare_writes_bytes_per_s;

@@ -88,6 +88,11 @@ struct ProgressSample {
   std::uint64_t timeslices = 0;  ///< complete or not
   std::uint64_t bytes = 0;
 };
+/// Returns the content of `distinct` different timeslices, each counted once. Compute nodes tell
+/// how much they delivered: some of it twice, and not what they delivered between their last word
+/// and their death. If they told of another number of timeslices, each of the distinct ones has the
+/// mean size of all they told of.
+std::uint64_t content_of(std::uint64_t distinct, const ProgressSample& told);
 /// The report for a life of `node` that ended without one, from the progress that it sent; samples
 /// in order. Content counts as delivered evenly between two of them, and timeslices as complete.
 NodeReport remains_of(NodeId node, Instant started, std::span<const ProgressSample> samples,

@@ -194,6 +194,14 @@ TEST(node_report, goodput_has_the_share_of_a_node_that_died) {
   EXPECT_DOUBLE_EQ(record.series.goodput[2].bytes_per_s, 2000.0);
 }
 
+TEST(node_report, content_of_billions_of_timeslices_is_estimated_as_well) {
+  constexpr std::uint64_t told = 8'000'000'000, distinct = 10'000'000'000;
+  EXPECT_EQ(content_of(distinct, {.timeslices = told, .bytes = told * 1000 + told / 2}),
+            distinct * 1000 + distinct / 2);
+  EXPECT_EQ(content_of(told, {.timeslices = told, .bytes = told * 1000 + 7}), told * 1000 + 7);
+  EXPECT_EQ(content_of(5, {.timeslices = 0, .bytes = 0}), 0u);
+}
+
 TEST(node_report, bytes_are_those_of_the_timeslices_that_count) {
   StreamOptions options = two_by_one();
   options.computes = 2;

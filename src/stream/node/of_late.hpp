@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured since somebody asked last, as one number. When nothing was, since measurements
-// come more seldom than questions, it is the number from before.
+// MeanOfLate and MedianOfLate: each answers with one number for the values that it got since the
+// last question. A node may be asked more often than it measures: without a new value the last
+// answer stands.
 #pragma once
 
 #include <algorithm>
