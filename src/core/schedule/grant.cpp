@@ -44,6 +44,7 @@ GrantCompute::GrantCompute(const GrantOptions& options, std::uint32_t inputs)
              .first_ahead = options.first_ahead,
              .max_ahead = options.open_timeslices},
             inputs),
+      step_(inputs),
       latencies_(latencies_kept, 0) {
   holding_up_.reserve(inputs);
 }
@@ -69,6 +70,7 @@ void GrantCompute::on_grid(Instant now, const RoundGrid& grid, std::uint32_t sel
   latencies_seen_ = 0;
   late_after_ = Duration::max();
   together_.restart();
+  step_.restart();
   slow_round_ = 0;
 }
 
@@ -76,6 +78,7 @@ void GrantCompute::on_input(Instant, std::uint32_t input, bool up) {
   if (input >= inputs_.size()) return;
   inputs_[input].up = up;
   pace_.forget(input);
+  step_.forget(input);
   look_again_ = true;
   find_teller();
 }
@@ -260,6 +263,8 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   const std::uint64_t apart = window / n * (has_many_rounds ? distance_of_many : 1);
   Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + apart};
   standing.share = std::max<std::uint64_t>(1, window / n);
+  const std::uint64_t in_step = step_.rounds(pace_.path_holds(), window);
+  standing.end_in_step = lowest + std::min(in_step, standing.end - lowest);
   // Where credit decides, a grant waits for room in the ring and not for its input node.
   if (!pace_.fills_rings()) standing.late_after = late_after_;
   if (std::exchange(slow_, pace_.slow_inputs()) != pace_.slow_inputs()) together_.restart();
@@ -268,13 +273,16 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
     if (opens <= now) continue;
     deadline_ = std::min(deadline_, opens);
     standing.end = round;
+    standing.end_in_step = std::min(standing.end_in_step, round);
     standing.waits_for_slow = true;
   }
   // When most are late it is the network that is slow, not a sender.
   std::size_t forgiven = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const Input& input = inputs_[i];
-    if (!input.up || input.out() == 0) continue;
+    if (!input.up) continue;
+    step_.on_look(i, lowest, std::min(input.arrived, input.ended) - std::min(lowest, input.ended));
+    if (input.out() == 0) continue;
     standing.is_lowest_asked = standing.is_lowest_asked || input.arrived == lowest;
     if (pace_.is_slow(i)) continue;
     if (is_late(input, now, standing) && forgiven < std::max<std::size_t>(1, n / 2)) {
@@ -291,7 +299,8 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
 
 std::uint64_t GrantCompute::may_grant(std::size_t i, Instant now, const Standing& standing) const {
   const Input& input = inputs_[i];
-  const std::uint64_t end = std::min(input.ended, standing.end);
+  const std::uint64_t end =
+      std::min(input.ended, step_.is_ahead(i) ? standing.end_in_step : standing.end);
   if (!input.up || pace_.is_slow(i) || input.granted >= end) return 0;
   const std::uint64_t most = shares_per_input * standing.share;
   const std::uint64_t out = input.out();

@@ -17,7 +17,8 @@
 //     compute node waits for that input node only when the others are as far ahead as they may be.
 //  3. An input node that always holds up the rest sends at its own pace. The others get their
 //     grants so that all contributions to a timeslice arrive together (GrantTogether).
-//  4. Input nodes that left get no grants. An input node declines contributions that it will never
+//  4. Input nodes that have been ahead of the last one for a while wait for it once (GrantStep).
+//  5. Input nodes that left get no grants. An input node declines contributions that it will never
 //     send, because its stream ended or the timeslice is done.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include "core/schedule/grant_pace.hpp"
+#include "core/schedule/grant_step.hpp"
 #include "core/schedule/grant_together.hpp"
 #include "core/schedule/schedule.hpp"
 
@@ -144,12 +146,13 @@ class GrantCompute final : public ComputeSchedule {
   };
   /// The state of all input nodes, computed whenever the node may have something to grant.
   struct Standing {
-    std::uint64_t lowest = 0;      // the oldest incomplete round
-    std::uint64_t end = 0;         // the first round that only slow input nodes may have
-    std::uint64_t share = 1;       // one input node's part of the contributions in flight
-    bool waits_for_slow = false;   // the others' grants wait so that all arrive together
-    std::uint64_t out = 0;         // in flight, without late grants and slow input nodes
-    bool is_lowest_asked = false;  // an input node that holds up `lowest` has a grant for it
+    std::uint64_t lowest = 0;       // the oldest incomplete round
+    std::uint64_t end = 0;          // the first round that only slow input nodes may have
+    std::uint64_t end_in_step = 0;  // the same for input nodes that are to get in step
+    std::uint64_t share = 1;        // one input node's part of the contributions in flight
+    bool waits_for_slow = false;    // the others' grants wait so that all arrive together
+    std::uint64_t out = 0;          // in flight, without late grants and slow input nodes
+    bool is_lowest_asked = false;   // an input node that holds up `lowest` has a grant for it
     Duration late_after = Duration::max();
   };
   /// Input nodes that are furthest behind among those that may be granted more.
@@ -200,6 +203,7 @@ class GrantCompute final : public ComputeSchedule {
   bool look_again_ = true;            // an input came or left: `behind_` may be wrong
   GrantPace pace_;
   GrantTogether together_;
+  GrantStep step_;
   std::size_t slow_ = 0;          // number of slow inputs, as `together_` knows it
   std::uint64_t slow_round_ = 0;  // the first round that not all slow inputs have delivered
   double mean_bytes_ = 0;         // of a contribution, smoothed
