@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/process_end.hpp"
 #include "emulate/command.hpp"
 #include "emulate/sockets.hpp"
 #include "emulate/verdict.hpp"
@@ -78,7 +79,7 @@ Result<EmulatedRun> run_client(const EmulationRequest& request, const std::strin
   if (StopSignals::number() != 0) return stopped();
   if (!ran) return ran.error();
   if (ran->status != 0) {
-    return no_result("{} {}", client, how_it_ended(ran->status));
+    return no_result("{} {}", client, describe_end(ran->status));
   }
   if (ran->bytes == 0) {
     return no_result("{}: the client sent the server nothing; {}", client, advice);

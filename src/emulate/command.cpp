@@ -27,6 +27,7 @@
 #include "base/descriptor.hpp"
 #include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
+#include "base/process_end.hpp"
 #include "base/split.hpp"
 #include "base/system_error.hpp"
 #include "emulate/process_tree.hpp"
@@ -391,7 +392,7 @@ Result<Ended> run_command(const Command& command, const Variables& variables, bo
     return make_error(ErrorCode::io, "{}: no process could be started: {}", words.front(),
                       std::strerror(errno));
   }
-  ended.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  ended.exit_code = code_of_end(status);
   ended.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   return ended;
 }

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "base/process_end.hpp"
 #include "base/split.hpp"
 #include "base/system_error.hpp"
 #include "emulate/verdict.hpp"
@@ -50,11 +51,6 @@ constexpr int kCannotRun = 127;
 }
 
 }  // namespace
-
-std::string how_it_ended(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with code {}", WEXITSTATUS(status));
-}
 
 std::string with_replaced(std::string text, const Replacements& replacements) {
   for (const auto& [name, value] : replacements) {
@@ -108,7 +104,7 @@ Result<void> Server::check(const char* when) {
     return Error{ErrorCode::io, "--server: no process could be started"};
   }
   if (const auto status = process_.status(); status.value_or(0) != 0) {
-    return no_result("--server '{}': {} {}", command_, how_it_ended(*status), when);
+    return no_result("--server '{}': {} {}", command_, describe_end(*status), when);
   }
   return {};
 }

@@ -17,8 +17,6 @@
 
 namespace weft::emulate {
 
-/// "ended with code 3", of waitpid's status.
-std::string how_it_ended(int status);
 /// Replaces each name by its text, everywhere.
 using Replacements = std::vector<std::pair<std::string, std::string>>;
 std::string with_replaced(std::string text, const Replacements& replacements);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/number_text.hpp"
+#include "base/process_end.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/all_anew.hpp"
 #include "launch/host.hpp"
@@ -32,7 +33,6 @@
 #include "process/spill_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/directory.hpp"
-#include "runtime/process_set.hpp"
 
 namespace weft {
 namespace {

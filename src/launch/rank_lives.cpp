@@ -9,8 +9,8 @@
 #include <csignal>
 
 #include "base/check.hpp"
+#include "base/process_end.hpp"
 #include "launch/program_exec.hpp"
-#include "runtime/process_set.hpp"
 
 namespace weft {
 namespace {

@@ -15,11 +15,11 @@
 
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
+#include "base/process_end.hpp"
 #include "launch/agent_protocol.hpp"
 #include "launch/process_output.hpp"
 #include "launch/program_exec.hpp"
 #include "runtime/clock.hpp"
-#include "runtime/process_set.hpp"
 
 namespace weft {
 namespace {

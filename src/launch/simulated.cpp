@@ -21,6 +21,7 @@
 
 #include "base/exit_code.hpp"
 #include "base/make_error.hpp"
+#include "base/process_end.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/launched_job.hpp"
 #include "launch/own_mpi.hpp"
@@ -215,7 +216,7 @@ SimulatedRun Child::finish() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  run_.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  run_.code = code_of_end(status);
   if (killed_) {
     run_.output +=
         fmt::format("it was ended, since it took more than {} s", options_.at_most.to_seconds());

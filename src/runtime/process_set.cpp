@@ -115,16 +115,4 @@ void ProcessSet::add_to(std::vector<pollfd>& files) const {
   }
 }
 
-std::string describe_end(int status) {
-  if (WIFSIGNALED(status)) {
-    return fmt::format("was ended by signal {} ({})", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
-  }
-  return fmt::format("ended with code {}", WEXITSTATUS(status));
-}
-
-int code_of_end(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 }  // namespace weft

@@ -69,9 +69,4 @@ class ProcessSet {
   std::vector<Process> processes_;
 };
 
-/// The end of a process, in words: "was ended by signal 9 (Killed)", "ended with code 3".
-std::string describe_end(int status);
-/// The code for it that shells use: 128 + N after signal N.
-int code_of_end(int status);
-
 }  // namespace weft

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <new>
 
+#include "base/process_end.hpp"
+
 namespace weft {
 namespace {
 

@@ -25,6 +25,7 @@
 #include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
 #include "base/number_text.hpp"
+#include "base/process_end.hpp"
 #include "base/split.hpp"
 #include "base/system_error.hpp"
 #include "testbed/clock.hpp"
@@ -282,7 +283,7 @@ void Runner::reap(Process& process) {
   process.errors.finish();
   process.pid = 0;
   process.handle.reset();
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const int code = code_of_end(status);
   const bool counts = !process.ended_by_fault && kill_at_ == Instant::never();
   if (counts && result_.exit_code == 0) result_.exit_code = code;
   if (!process.start_again || kill_at_ != Instant::never()) return;

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "base/make_error.hpp"
+#include "base/process_end.hpp"
 #include "sim/run/stuck.hpp"
 
 namespace weft {
@@ -189,7 +190,7 @@ void ProgramInWorld::finish(std::uint32_t n) {
 
 void ProgramInWorld::on_end(std::uint32_t n, int code) {
   if (code == 0) return finish(n);
-  on_death(n, code, fmt::format("ended with code {}", code));
+  on_death(n, code, describe_end_code(code));
 }
 
 void ProgramInWorld::on_death(std::uint32_t n, int code, const std::string& how) {

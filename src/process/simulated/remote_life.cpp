@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/process_end.hpp"
 #include "process/job_link.hpp"
 
 namespace weft {
@@ -78,7 +79,7 @@ int RemoteLife::end_of_process() {
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return code_of_end(status);
 }
 
 bool RemoteLife::answer(char kind, proxy::Taken& taken, std::string& text) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process_end.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "process/job_process.hpp"
 #include "qos/live/played_rank.hpp"

@@ -15,6 +15,7 @@
 #include "base/check.hpp"
 #include "base/make_error.hpp"
 #include "base/mpi_launcher.hpp"
+#include "base/process_end.hpp"
 #include "base/system_error.hpp"
 #include "stream/sinks/counting.hpp"
 #include "wire/archive/writer.hpp"
@@ -81,11 +82,6 @@ class SpawnSettings {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
 };
-
-std::string describe_end(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was killed by signal {}", WTERMSIG(status));
-  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
-}
 
 class ExecSink final : public Sink {
  public:

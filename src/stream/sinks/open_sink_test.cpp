@@ -502,8 +502,8 @@ TEST(exec_sink, a_program_that_fails_or_does_not_read_kills_nobody) {
   }
   EXPECT_EQ((*lazy)->summary().errors, 0u);
   EXPECT_EQ((*failing)->summary().errors, 2u);
-  EXPECT_EQ((*failing)->summary().first_error, "timeslice 0: 'sh' ended with exit code 3");
-  EXPECT_EQ((*killed)->summary().first_error, "timeslice 0: 'sh' was killed by signal 9");
+  EXPECT_EQ((*failing)->summary().first_error, "timeslice 0: 'sh' ended with code 3");
+  EXPECT_EQ((*killed)->summary().first_error, "timeslice 0: 'sh' was ended by signal 9 (Killed)");
 }
 
 TEST(exec_sink, interrupt_ends_a_program_that_hangs) {

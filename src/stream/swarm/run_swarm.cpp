@@ -16,6 +16,7 @@
 
 #include "base/log.hpp"
 #include "base/make_error.hpp"
+#include "base/process_end.hpp"
 #include "stream/swarm/swarm.hpp"
 #include "stream/swarm/swarm_case.hpp"
 
@@ -174,13 +175,10 @@ class Swarm {
   Result<void> end(Child& child) {
     const int status = close(child);
     if (child.next > child.last) return {};
-    std::string what =
-        WIFSIGNALED(status)
-            ? fmt::format("the process was ended by {}",
-                          WTERMSIG(status) == SIGALRM
-                              ? fmt::format("the time limit of {} s", options_.seconds_per_seed)
-                              : std::string(strsignal(WTERMSIG(status))))
-            : fmt::format("the process ended with code {}", WEXITSTATUS(status));
+    std::string what = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
+                           ? fmt::format("the process was ended by the time limit of {} s",
+                                         options_.seconds_per_seed)
+                           : "the process " + describe_end(status);
     if (!child.unread.empty()) what += fmt::format(": {}", child.unread);
     ++outcome_.runs;
     fail(child.next, std::move(what));

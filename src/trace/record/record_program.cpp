@@ -15,6 +15,7 @@
 #include "base/make_error.hpp"
 #include "base/module_loader.hpp"
 #include "base/mpi_launcher.hpp"
+#include "base/process_end.hpp"
 #include "base/split.hpp"
 #include "base/system_error.hpp"
 #include "trace/record/recorder.hpp"
@@ -76,13 +77,7 @@ Result<Launch> launch_of(const RecordOptions& options, const std::string& record
 
 /// Launchers have the code 128 + N when a rank was ended by signal N.
 std::string described(int status) {
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : code - 128;
-  const std::string by = signal > 0 && signal < SIGRTMIN
-                             ? fmt::format("signal {} ({})", signal, ::strsignal(signal))
-                             : "";
-  if (WIFSIGNALED(status)) return "was ended by " + by;
-  return fmt::format("ended with code {}{}", code, by.empty() ? "" : ", as by " + by);
+  return WIFSIGNALED(status) ? describe_end(status) : describe_end_code(WEXITSTATUS(status));
 }
 
 /// Returns the status of a command that is told to end when this process is, and that does not

@@ -257,7 +257,7 @@ TEST(stream_signals, a_program_of_a_sink_can_be_ended_by_others) {
       run_weft({"stream", "local", "--inputs", "1", "--computes", "1", "--timeslices", "1",
                 "--no-limit", "--json", "--sink", "exec:sh -c 'kill -TERM $$; exit 0'"});
   EXPECT_EQ(figures_of(ended).errors, 1u) << ended.describe();
-  EXPECT_NE(ended.output.find("was killed by signal 15"), std::string::npos) << ended.describe();
+  EXPECT_NE(ended.output.find("was ended by signal 15"), std::string::npos) << ended.describe();
 }
 
 }  // namespace
