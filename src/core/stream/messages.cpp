@@ -38,6 +38,9 @@ void get_members(const Roster& roster, wire::Reader& in, M& m) {
   }
 }
 
+/// No stream gets as far: rounds from here on would not fit into a TimesliceIndex.
+constexpr TimesliceIndex furthest(std::uint64_t{1} << 62);
+
 template <class T>
 std::optional<T> only_if(const wire::Reader& in, T value) {
   if (!in.done()) return std::nullopt;
@@ -160,6 +163,7 @@ std::optional<Promise> decode_promise(std::span<const std::byte> bytes, const Ro
   wire::Reader in = body(bytes, MessageType::promise);
   Promise m;
   promise_fields(in, m);
+  if (m.next > furthest) return std::nullopt;
   const auto flags = in.get<std::uint32_t>();
   m.remembers = (flags & promise_remembers) != 0;
   m.takes_part = (flags & promise_takes_part) != 0;
@@ -178,6 +182,7 @@ std::optional<View> decode_view(std::span<const std::byte> bytes, const Roster& 
   wire::Reader in = body(bytes, MessageType::view);
   View m;
   view_fields(in, m);
+  if (m.first > furthest) return std::nullopt;
   m.unsure = in.get<std::uint32_t>() != 0;
   get_members(roster, in, m);
   const auto words = in.get<std::uint32_t>();

@@ -50,6 +50,18 @@ TEST(messages, a_view_comes_back_as_it_was) {
   EXPECT_TRUE(back->is_done(TimesliceIndex(102)));
 }
 
+TEST(messages, views_and_promises_further_than_any_stream_are_refused) {
+  const Roster roster{2, 2};
+  const TimesliceIndex far(std::uint64_t{1} << 62);
+  View view{.number = 1, .first = far};
+  view.inputs = view.computes = view.forgotten = IndexSet(2);
+  EXPECT_TRUE(decode_view(bytes_of(view), roster));
+  view.first = far.plus(1);
+  EXPECT_FALSE(decode_view(bytes_of(view), roster));
+  EXPECT_TRUE(decode_promise(bytes_of(Promise{.number = 1, .next = far}), roster));
+  EXPECT_FALSE(decode_promise(bytes_of(Promise{.number = 1, .next = far.plus(1)}), roster));
+}
+
 TEST(messages, cut_and_lengthened_ones_are_refused) {
   const Roster roster{4, 4};
   Promise promise{.number = 1, .next = TimesliceIndex(2), .done = {{1, TimesliceIndex(3)}}};
