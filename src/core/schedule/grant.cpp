@@ -278,10 +278,11 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   }
   // When most are late it is the network that is slow, not a sender.
   std::size_t forgiven = 0;
+  step_.begin_look(now, lowest);
   for (std::size_t i = 0; i < n; ++i) {
     const Input& input = inputs_[i];
     if (!input.up) continue;
-    step_.on_look(i, lowest, std::min(input.arrived, input.ended) - std::min(lowest, input.ended));
+    step_.on_look(i, std::min(input.arrived, input.ended) - std::min(lowest, input.ended));
     if (input.out() == 0) continue;
     standing.is_lowest_asked = standing.is_lowest_asked || input.arrived == lowest;
     if (pace_.is_slow(i)) continue;

@@ -2,20 +2,22 @@
 #include "core/schedule/grant_step.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace weft::schedule {
 namespace {
 
 /// In floors of the spread.
 constexpr double too_far = 4.0 / 3;
-/// The weight of a look: some tens of contributions decide.
-constexpr double weight = 1.0 / 32;
+/// Rounds of an average.
+constexpr std::uint64_t judged = 2;
 /// One look counts at most so many rounds, so that the end of a pause is soon forgotten.
 constexpr std::uint64_t most_rounds = 8;
 constexpr std::uint64_t least_patience = 16;  // rounds
 constexpr std::uint64_t most_patience = 1 << 14;
 /// If the path holds more rounds than that, an input node that waits costs more than the spread.
-constexpr double most_rounds_on_path = 1.5;
+constexpr double most_rounds_on_path = 2.5;
 /// If more is in flight than so many times what the path holds, an input node waits only after all
 /// that is queued in front of its link, too late to tell.
 constexpr double most_paths = 4;
@@ -23,16 +25,16 @@ constexpr double most_paths = 4;
 }  // namespace
 
 GrantStep::GrantStep(std::size_t inputs)
-    : limit_(too_far * static_cast<double>(inputs - 1) / static_cast<double>(inputs)),
-      inputs_(inputs) {
+    : floor_(static_cast<double>(inputs - 1) / static_cast<double>(inputs)), inputs_(inputs) {
   restart();
 }
 
 void GrantStep::restart() {
   std::ranges::fill(inputs_, Input{});
+  since_ = looked_ = Instant::never();
+  round_ = from_ = 0;
   ahead_ = 0;
   patience_ = least_patience;
-  from_ = 0;
 }
 
 void GrantStep::forget(std::size_t input) {
@@ -40,18 +42,34 @@ void GrantStep::forget(std::size_t input) {
   inputs_[input] = {};
 }
 
-void GrantStep::on_look(std::size_t i, std::uint64_t lowest, std::uint64_t rounds) {
-  Input& input = inputs_[i];
-  if (rounds == 0 && input.ahead) {
-    forget(i);
-    if (ahead_ == 0) from_ = lowest + patience_;
-    return;
+void GrantStep::begin_look(Instant now, std::uint64_t lowest) {
+  if (now < looked_) {  // the first look, or the clock was set back
+    since_ = looked_ = now;
+    for (Input& input : inputs_) input.sum = 0;
   }
-  const auto seen = static_cast<double>(std::min(rounds, most_rounds));
-  input.rounds += (seen - input.rounds) * weight;
-  if (input.ahead || input.rounds <= limit_ || lowest < from_) return;
+  passed_ = now - looked_;
+  looked_ = now;
+  lowest_ = lowest;
+  length_ = {};
+  if (lowest < round_ + judged || now == since_) return;
+  length_ = now - std::exchange(since_, now);
+  round_ = lowest;
+}
+
+void GrantStep::on_look(std::size_t i, std::uint64_t rounds) {
+  Input& input = inputs_[i];
+  input.sum += static_cast<double>(input.rounds) * static_cast<double>(passed_.ticks());
+  input.rounds = std::min(rounds, most_rounds);
+  if (length_ > Duration{}) judge(input);
+}
+
+void GrantStep::judge(Input& input) {
+  const double rounds = std::exchange(input.sum, 0) / static_cast<double>(length_.ticks());
+  if (input.ahead && rounds <= floor_) return release(input);
+  const bool was_far = std::exchange(input.was_far, rounds > too_far * floor_);
+  if (input.ahead || !was_far || !input.was_far || lowest_ < from_) return;
   if (ahead_ == 0) {
-    const bool is_soon = from_ > 0 && lowest - from_ < patience_;
+    const bool is_soon = from_ > 0 && lowest_ - from_ < patience_;
     patience_ =
         is_soon ? std::min(patience_ * 2, most_patience) : std::max(patience_ / 2, least_patience);
   }
@@ -59,13 +77,21 @@ void GrantStep::on_look(std::size_t i, std::uint64_t lowest, std::uint64_t round
   ++ahead_;
 }
 
-/// One round, which the last one has not delivered either. With more than two input nodes the last
-/// one is another one now and then: to wait for each of them would cost a round each time.
+void GrantStep::release(Input& input) {
+  input.ahead = input.was_far = false;
+  if (--ahead_ == 0) from_ = lowest_ + patience_;
+}
+
+/// As many as the path holds, rounded up: an input node that is in step again goes on without a
+/// stop, and one that is a round ahead is slower than its link. With more than two input nodes the
+/// last one is another one now and then: to wait for each of them would cost a round each time.
 std::uint64_t GrantStep::rounds(double path_holds, std::uint64_t in_flight) const {
-  const bool is_short = path_holds <= most_rounds_on_path * static_cast<double>(inputs_.size()) &&
-                        static_cast<double>(in_flight) <= most_paths * path_holds;
+  const double on_path = path_holds / static_cast<double>(inputs_.size());
+  const bool is_short =
+      on_path <= most_rounds_on_path && static_cast<double>(in_flight) <= most_paths * path_holds;
   if (!is_short) return unlimited;
-  return inputs_.size() > 2 ? 2 : 1;
+  const auto rounds = static_cast<std::uint64_t>(std::max(1.0, std::ceil(on_path)));
+  return rounds + (inputs_.size() > 2 ? 1 : 0);
 }
 
 }  // namespace weft::schedule

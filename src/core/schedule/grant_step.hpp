@@ -9,11 +9,14 @@
 #include <limits>
 #include <vector>
 
+#include "weft/time.hpp"
+
 namespace weft::schedule {
 
-/// Knows how far input nodes are ahead of the last one, smoothed over some looks, and chooses those
-/// that are to wait. If input nodes are apart again soon after they waited, the next time comes
-/// after twice as many rounds: waiting costs little where it is of no use.
+/// Knows how far input nodes are ahead of the last one, on average over two rounds, and chooses
+/// those that are to wait: after four such rounds by more than the floor of the spread and a third,
+/// until it is the floor. If input nodes are apart again soon after they waited, the next time
+/// comes after twice as many rounds: waiting costs little where it is of no use.
 ///
 /// A machine without I/O; one thread.
 class GrantStep {
@@ -28,13 +31,12 @@ class GrantStep {
   /// The input node has left or come back, so what was seen of it no longer counts.
   void forget(std::size_t input);
 
-  /// The compute node has looked: that input node has delivered `rounds` more than the last one,
-  /// whose next round is `lowest`. An input node that has delivered no more than the last one no
-  /// longer is ahead.
-  void on_look(std::size_t input, std::uint64_t lowest, std::uint64_t rounds);
+  /// The compute node looks at all input nodes. `lowest` is the oldest incomplete round.
+  void begin_look(Instant now, std::uint64_t lowest);
+  /// That input node has delivered `rounds` more than the last one, at the look that has begun.
+  void on_look(std::size_t input, std::uint64_t rounds);
 
-  /// Returns whether that input node has been ahead for a while, by more than the floor of the
-  /// spread and a third, and is to wait.
+  /// Returns whether that input node has been ahead for a while, and is to wait.
   bool is_ahead(std::size_t input) const { return inputs_[input].ahead; }
 
   /// Returns how many rounds, from the oldest incomplete one on, input nodes that are ahead may
@@ -44,11 +46,22 @@ class GrantStep {
 
  private:
   struct Input {
-    double rounds = 0;  // by which it leads, smoothed
+    std::uint64_t rounds = 0;  // by which it led at the last look
+    double sum = 0;            // of these, times ns, since `since_`
+    bool was_far = false;      // in the rounds before
     bool ahead = false;
   };
-  double limit_;  // rounds
+  void judge(Input& input);
+  void release(Input& input);
+
+  double floor_;  // rounds
   std::vector<Input> inputs_;
+  Instant since_{};             // the present average is of the time from here on,
+  std::uint64_t round_ = 0;     // when this was the oldest incomplete round
+  Instant looked_{};            // at that time
+  Duration passed_{};           // since the look before
+  Duration length_{};           // of the time that this look judges; zero: none
+  std::uint64_t lowest_ = 0;    // at this look
   std::size_t ahead_ = 0;       // how many are ahead
   std::uint64_t patience_ = 0;  // rounds
   std::uint64_t from_ = 0;      // the round from which on an input node may be ahead

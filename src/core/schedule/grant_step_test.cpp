@@ -6,79 +6,120 @@
 namespace weft::schedule {
 namespace {
 
-/// Input node 0 is so far ahead for some looks.
-void look(GrantStep& step, std::uint64_t lowest, std::uint64_t rounds, int times = 100) {
-  for (int i = 0; i < times; ++i) {
-    step.on_look(0, lowest, rounds);
-    step.on_look(1, lowest, 0);
+/// Two input nodes, whose floor is half a round. A round takes 10 ms.
+class grant_step : public ::testing::Test {
+ protected:
+  void look(std::uint64_t rounds_of_first) {
+    step_.begin_look(now_, lowest_);
+    step_.on_look(0, rounds_of_first);
+    step_.on_look(1, 0);
   }
-}
-
-TEST(grant_step, an_input_node_is_ahead_when_it_leads_by_more_than_the_floor_for_a_while) {
-  GrantStep step(2);  // whose floor is half a round
-  for (std::uint64_t i = 0; i < 1000; ++i) {
-    look(step, i, i % 2, 1);  // half a round on average, as in step
-    ASSERT_FALSE(step.is_ahead(0)) << i;
+  /// Input node 0 delivers a contribution so much of a round earlier than input node 1.
+  void rounds(int n, double earlier) {
+    const auto whole = static_cast<std::uint64_t>(earlier);
+    const auto part =
+        Duration(static_cast<std::int64_t>((earlier - static_cast<double>(whole)) * 1e7));
+    for (int i = 0; i < n; ++i) {
+      look(whole);
+      now_ = now_ + (Duration::milliseconds(10) - part);
+      if (part > Duration{}) look(whole + 1);
+      now_ = now_ + part;
+      ++lowest_;
+    }
   }
-  look(step, 1000, 1);  // twice the floor
-  EXPECT_TRUE(step.is_ahead(0));
-  EXPECT_FALSE(step.is_ahead(1));
+  GrantStep step_{2};
+  Instant now_ = Instant{} + Duration::milliseconds(1);
+  std::uint64_t lowest_ = 0;
+};
+
+TEST_F(grant_step, nobody_is_ahead_at_the_floor) {
+  rounds(1000, 0.5);
+  EXPECT_FALSE(step_.is_ahead(0));
+  EXPECT_FALSE(step_.is_ahead(1));
 }
 
-TEST(grant_step, one_look_during_a_pause_of_the_last_input_node_is_not_enough) {
-  GrantStep step(2);
-  look(step, 0, 1'000'000, 1);
-  EXPECT_FALSE(step.is_ahead(0));
+TEST_F(grant_step, an_input_node_is_ahead_after_four_rounds_by_more_than_the_floor_and_a_third) {
+  rounds(20, 0.5);
+  rounds(4, 0.7);
+  EXPECT_FALSE(step_.is_ahead(0));
+  rounds(1, 0.7);
+  EXPECT_TRUE(step_.is_ahead(0));
+  EXPECT_FALSE(step_.is_ahead(1));
 }
 
-TEST(grant_step, an_input_node_waits_until_it_has_delivered_no_more_than_the_last_one) {
-  GrantStep step(2);
-  look(step, 100, 3);
-  look(step, 102, 1);
-  EXPECT_TRUE(step.is_ahead(0));
-  look(step, 103, 0, 1);
-  EXPECT_FALSE(step.is_ahead(0));
+TEST_F(grant_step, how_often_the_node_looks_makes_no_difference) {
+  rounds(20, 0.5);
+  for (int i = 0; i < 8; ++i) {
+    for (int k = 0; k < 100; ++k) look(1);  // at the same time
+    rounds(1, 0.5);
+  }
+  EXPECT_FALSE(step_.is_ahead(0));
 }
 
-TEST(grant_step, waits_more_and_more_seldom_where_input_nodes_are_apart_again_at_once) {
-  GrantStep step(2);
-  std::uint64_t lowest = 0;
-  std::uint64_t waits = 0;
-  for (; lowest < 4096; ++lowest) {
-    look(step, lowest, 2, 50);
-    if (!step.is_ahead(0)) continue;
+TEST_F(grant_step, a_pause_of_the_last_input_node_is_not_enough) {
+  rounds(20, 0.5);
+  look(100);
+  now_ = now_ + Duration::seconds(1);
+  lowest_ += 2;
+  rounds(10, 0.5);
+  EXPECT_FALSE(step_.is_ahead(0));
+}
+
+TEST_F(grant_step, an_input_node_waits_until_it_is_at_the_floor) {
+  rounds(25, 1.5);
+  ASSERT_TRUE(step_.is_ahead(0));
+  rounds(4, 0.6);
+  EXPECT_TRUE(step_.is_ahead(0));
+  rounds(4, 0.4);
+  EXPECT_FALSE(step_.is_ahead(0));
+}
+
+TEST_F(grant_step, waits_more_and_more_seldom_where_input_nodes_are_apart_again_at_once) {
+  int waits = 0;
+  while (lowest_ < 4096) {
+    rounds(2, 2);
+    if (!step_.is_ahead(0)) continue;
     ++waits;
-    look(step, lowest, 0, 1);
+    while (step_.is_ahead(0)) rounds(2, 0);
   }
-  EXPECT_LE(waits, 10u);  // after 16, 32, 64, … rounds
-  EXPECT_GE(waits, 8u);
-  look(step, 100'000, 2);  // long after: the first time again
-  ASSERT_TRUE(step.is_ahead(0));
+  EXPECT_LE(waits, 10);  // after 16, 32, 64, … rounds
+  EXPECT_GE(waits, 7);
+  lowest_ = 100'000;  // long after: soon again
+  rounds(10, 2);
+  EXPECT_TRUE(step_.is_ahead(0));
 }
 
-TEST(grant_step, nobody_is_ahead_in_a_new_view) {
-  GrantStep step(8);
-  look(step, 0, 4);
-  EXPECT_TRUE(step.is_ahead(0));
-  step.restart();
-  EXPECT_FALSE(step.is_ahead(0));
+TEST_F(grant_step, nobody_is_ahead_in_a_new_view) {
+  rounds(10, 2);
+  ASSERT_TRUE(step_.is_ahead(0));
+  step_.restart();
+  EXPECT_FALSE(step_.is_ahead(0));
+  lowest_ = 0;
+  rounds(10, 2);
+  EXPECT_TRUE(step_.is_ahead(0));
 }
 
-TEST(grant_step, an_input_node_that_has_left_is_not_ahead_and_others_may_be) {
-  GrantStep step(3);
-  look(step, 0, 4);
-  step.forget(0);
-  EXPECT_FALSE(step.is_ahead(0));
-  for (int i = 0; i < 100; ++i) step.on_look(2, 1000, 4);
-  EXPECT_TRUE(step.is_ahead(2));
+TEST_F(grant_step, an_input_node_that_has_left_is_not_ahead) {
+  rounds(10, 2);
+  ASSERT_TRUE(step_.is_ahead(0));
+  step_.forget(0);
+  EXPECT_FALSE(step_.is_ahead(0));
 }
 
-TEST(grant_step, limits_rounds_only_where_the_path_and_the_queue_in_front_of_it_are_short) {
-  EXPECT_EQ(GrantStep(2).rounds(2.1, 6), 1u);
-  EXPECT_EQ(GrantStep(2).rounds(3.1, 8), GrantStep::unlimited);
+TEST_F(grant_step, a_clock_that_is_set_back_says_nothing) {
+  rounds(20, 0.5);
+  now_ = Instant{};
+  rounds(20, 0.5);
+  EXPECT_FALSE(step_.is_ahead(0));
+}
+
+TEST(grant_step_rounds, are_those_of_the_path_where_it_and_the_queue_in_front_of_it_are_short) {
+  EXPECT_EQ(GrantStep(2).rounds(1.5, 4), 1u);
+  EXPECT_EQ(GrantStep(2).rounds(2.1, 6), 2u);
+  EXPECT_EQ(GrantStep(2).rounds(5.1, 8), GrantStep::unlimited);
   EXPECT_EQ(GrantStep(2).rounds(2.1, 9), GrantStep::unlimited);
-  EXPECT_EQ(GrantStep(8).rounds(5, 15), 2u);
-  EXPECT_EQ(GrantStep(8).rounds(12.5, 15), GrantStep::unlimited);
+  EXPECT_EQ(GrantStep(8).rounds(5, 15), 2u) << "one more with more than two";
+  EXPECT_EQ(GrantStep(8).rounds(20.5, 50), GrantStep::unlimited);
 }
 
 }  // namespace
