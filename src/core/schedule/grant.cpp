@@ -263,8 +263,8 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   const std::uint64_t apart = window / n * (has_many_rounds ? distance_of_many : 1);
   Standing standing{.lowest = lowest, .end = lowest + pace_.ahead() + apart};
   standing.share = std::max<std::uint64_t>(1, window / n);
-  const std::uint64_t in_step = step_.rounds(pace_.path_holds(), window);
-  standing.end_in_step = lowest + std::min(in_step, standing.end - lowest);
+  step_.begin_look(now, lowest, pace_.path_holds(), window);
+  standing.end_in_step = lowest + std::min(step_.rounds(), standing.end - lowest);
   // Where credit decides, a grant waits for room in the ring and not for its input node.
   if (!pace_.fills_rings()) standing.late_after = late_after_;
   if (std::exchange(slow_, pace_.slow_inputs()) != pace_.slow_inputs()) together_.restart();
@@ -278,7 +278,6 @@ GrantCompute::Standing GrantCompute::standing(Instant now, std::uint64_t lowest)
   }
   // When most are late it is the network that is slow, not a sender.
   std::size_t forgiven = 0;
-  step_.begin_look(now, lowest);
   for (std::size_t i = 0; i < n; ++i) {
     const Input& input = inputs_[i];
     if (!input.up) continue;
@@ -332,6 +331,20 @@ GrantCompute::Level GrantCompute::lowest_level(Instant now, const Standing& stan
   }
   level.rounds = std::min(may, next - level.round);
   return level;
+}
+
+/// Whether an input node would get grants if it did not have to wait: then that is why the node is
+/// held up, and not the last input node.
+bool GrantCompute::waits_in_step(const Standing& standing) const {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const Input& input = inputs_[i];
+    if (input.up && step_.is_ahead(i) && !pace_.is_slow(i) &&
+        input.granted >= standing.end_in_step &&
+        input.granted < std::min(input.ended, standing.end)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Grants to the input nodes that are furthest behind first, and as many rounds at once as the
@@ -431,7 +444,7 @@ void GrantCompute::write_messages(Instant now, MessageBox& out) {
   grant_slow(state);
   const std::uint64_t window = pace_.in_flight();
   const bool is_held_up = !grant(now, window, state);
-  if (is_held_up && state.out < pace_.enough()) {
+  if (is_held_up && state.out < pace_.enough() && !waits_in_step(state)) {
     held_up(now, state);
   } else {
     pace_.on_free(now);

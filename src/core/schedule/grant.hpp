@@ -17,7 +17,7 @@
 //     compute node waits for that input node only when the others are as far ahead as they may be.
 //  3. An input node that always holds up the rest sends at its own pace. The others get their
 //     grants so that all contributions to a timeslice arrive together (GrantTogether).
-//  4. Input nodes that have been ahead of the last one for a while wait for it once (GrantStep).
+//  4. Input nodes that have been ahead of the last one for a while wait for it (GrantStep).
 //  5. Input nodes that left get no grants. An input node declines contributions that it will never
 //     send, because its stream ended or the timeslice is done.
 #pragma once
@@ -185,6 +185,7 @@ class GrantCompute final : public ComputeSchedule {
   /// Grants until `window` contributions are in flight, and one of the oldest timeslice in any
   /// case. False: no input node may be granted more.
   bool grant(Instant now, std::uint64_t window, Standing& standing);
+  bool waits_in_step(const Standing& standing) const;
   void grant_slow(const Standing& standing);
   bool can_wait(Instant now) const;
   void note_starved(const Standing& standing);

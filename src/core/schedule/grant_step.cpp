@@ -8,19 +8,31 @@
 namespace weft::schedule {
 namespace {
 
-/// In floors of the spread.
+/// In floors of the spread. Where links are full, the first of all is ahead by the floor and what
+/// gaps between contributions take.
 constexpr double too_far = 4.0 / 3;
+constexpr double near_enough = 7.0 / 6;
 /// Rounds of an average.
 constexpr std::uint64_t judged = 2;
 /// One look counts at most so many rounds, so that the end of a pause is soon forgotten.
 constexpr std::uint64_t most_rounds = 8;
 constexpr std::uint64_t least_patience = 16;  // rounds
 constexpr std::uint64_t most_patience = 1 << 14;
-/// If the path holds more rounds than that, an input node that waits costs more than the spread.
 constexpr double most_rounds_on_path = 2.5;
-/// If more is in flight than so many times what the path holds, an input node waits only after all
-/// that is queued in front of its link, too late to tell.
+/// With more in flight, in paths, an input node waits only after all that is queued in front of its
+/// link, too late to tell.
 constexpr double most_paths = 4;
+
+/// As many as the path holds, rounded up: an input node that is in step again goes on without a
+/// stop, and one that is a round ahead is slower than its link. With more than two input nodes the
+/// last one is another one now and then: to wait for each of them would cost a round each time.
+std::uint64_t rounds_of_ahead(std::size_t inputs, double path_holds, std::uint64_t in_flight) {
+  const double on_path = path_holds / static_cast<double>(inputs);
+  const bool is_short =
+      on_path <= most_rounds_on_path && static_cast<double>(in_flight) <= most_paths * path_holds;
+  if (!is_short) return GrantStep::unlimited;
+  return static_cast<std::uint64_t>(std::max(1.0, std::ceil(on_path))) + (inputs > 2 ? 1 : 0);
+}
 
 }  // namespace
 
@@ -42,17 +54,22 @@ void GrantStep::forget(std::size_t input) {
   inputs_[input] = {};
 }
 
-void GrantStep::begin_look(Instant now, std::uint64_t lowest) {
-  if (now < looked_) {  // the first look, or the clock was set back
-    since_ = looked_ = now;
-    for (Input& input : inputs_) input.sum = 0;
+void GrantStep::begin_look(Instant now, std::uint64_t lowest, double path_holds,
+                           std::uint64_t in_flight) {
+  rounds_ = rounds_of_ahead(inputs_.size(), path_holds, in_flight);
+  const bool begins_anew = rounds_ == unlimited || now < looked_;  // the clock was set back
+  if (begins_anew) {
+    if (ahead_ > 0) from_ = lowest + patience_;
+    for (Input& input : inputs_) input = {.rounds = input.rounds};
+    ahead_ = 0;
   }
-  passed_ = now - looked_;
+  passed_ = begins_anew ? Duration{} : now - looked_;
   looked_ = now;
   lowest_ = lowest;
   length_ = {};
-  if (lowest < round_ + judged || now == since_) return;
-  length_ = now - std::exchange(since_, now);
+  if (!begins_anew && (lowest < round_ + judged || now == since_)) return;
+  if (!begins_anew) length_ = now - since_;
+  since_ = now;
   round_ = lowest;
 }
 
@@ -65,7 +82,7 @@ void GrantStep::on_look(std::size_t i, std::uint64_t rounds) {
 
 void GrantStep::judge(Input& input) {
   const double rounds = std::exchange(input.sum, 0) / static_cast<double>(length_.ticks());
-  if (input.ahead && rounds <= floor_) return release(input);
+  if (input.ahead && rounds <= near_enough * floor_) return release(input);
   const bool was_far = std::exchange(input.was_far, rounds > too_far * floor_);
   if (input.ahead || !was_far || !input.was_far || lowest_ < from_) return;
   if (ahead_ == 0) {
@@ -80,18 +97,6 @@ void GrantStep::judge(Input& input) {
 void GrantStep::release(Input& input) {
   input.ahead = input.was_far = false;
   if (--ahead_ == 0) from_ = lowest_ + patience_;
-}
-
-/// As many as the path holds, rounded up: an input node that is in step again goes on without a
-/// stop, and one that is a round ahead is slower than its link. With more than two input nodes the
-/// last one is another one now and then: to wait for each of them would cost a round each time.
-std::uint64_t GrantStep::rounds(double path_holds, std::uint64_t in_flight) const {
-  const double on_path = path_holds / static_cast<double>(inputs_.size());
-  const bool is_short =
-      on_path <= most_rounds_on_path && static_cast<double>(in_flight) <= most_paths * path_holds;
-  if (!is_short) return unlimited;
-  const auto rounds = static_cast<std::uint64_t>(std::max(1.0, std::ceil(on_path)));
-  return rounds + (inputs_.size() > 2 ? 1 : 0);
 }
 
 }  // namespace weft::schedule

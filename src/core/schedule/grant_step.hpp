@@ -13,10 +13,15 @@
 
 namespace weft::schedule {
 
-/// Knows how far input nodes are ahead of the last one, on average over two rounds, and chooses
-/// those that are to wait: after four such rounds by more than the floor of the spread and a third,
-/// until it is the floor. If input nodes are apart again soon after they waited, the next time
-/// comes after twice as many rounds: waiting costs little where it is of no use.
+/// Knows how far input nodes are ahead of the last one, on average over two rounds or more, and
+/// chooses those that are to wait: after two averages of more than the floor of the spread and a
+/// third, until one is no more than the floor and a sixth. If input nodes are apart again soon
+/// after they waited, the next time comes after twice as many rounds, and otherwise after half as
+/// many: waiting costs little where it is of no use.
+///
+/// They wait only where that costs less than the spread: where the path holds at most two and a
+/// half rounds, and no more is in flight than four times what it holds. Elsewhere nothing is
+/// learnt.
 ///
 /// A machine without I/O; one thread.
 class GrantStep {
@@ -31,8 +36,10 @@ class GrantStep {
   /// The input node has left or come back, so what was seen of it no longer counts.
   void forget(std::size_t input);
 
-  /// The compute node looks at all input nodes. `lowest` is the oldest incomplete round.
-  void begin_look(Instant now, std::uint64_t lowest);
+  /// The compute node looks at all input nodes. `lowest` is the oldest incomplete round;
+  /// `path_holds`: contributions, when nothing queues; `in_flight`: contributions that are to be in
+  /// flight.
+  void begin_look(Instant now, std::uint64_t lowest, double path_holds, std::uint64_t in_flight);
   /// That input node has delivered `rounds` more than the last one, at the look that has begun.
   void on_look(std::size_t input, std::uint64_t rounds);
 
@@ -40,9 +47,8 @@ class GrantStep {
   bool is_ahead(std::size_t input) const { return inputs_[input].ahead; }
 
   /// Returns how many rounds, from the oldest incomplete one on, input nodes that are ahead may
-  /// have. `path_holds`: contributions, when nothing queues; `in_flight`: contributions that are to
-  /// be in flight.
-  std::uint64_t rounds(double path_holds, std::uint64_t in_flight) const;
+  /// have; at least one.
+  std::uint64_t rounds() const { return rounds_; }
 
  private:
   struct Input {
@@ -55,6 +61,7 @@ class GrantStep {
   void release(Input& input);
 
   double floor_;  // rounds
+  std::uint64_t rounds_ = unlimited;
   std::vector<Input> inputs_;
   Instant since_{};             // the present average is of the time from here on,
   std::uint64_t round_ = 0;     // when this was the oldest incomplete round

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/schedule/grant.hpp"
+#include "core/schedule/granting_node_for_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,79 +11,9 @@
 namespace weft::schedule {
 namespace {
 
-// Kind, round, number of grants.
-constexpr std::size_t message_size = 1 + 8 + 4;
 constexpr std::uint8_t ended = 2;
 constexpr std::uint8_t passed = 3;
 constexpr std::uint8_t agreed = 4;
-
-struct Granted {
-  std::uint32_t input = 0;
-  std::uint64_t timeslice = 0;
-  bool operator==(const Granted&) const = default;
-};
-
-class granting_node : public ::testing::Test {
- protected:
-  void start(std::uint32_t inputs, std::uint32_t self, GrantOptions options = {}) {
-    node_ = std::make_unique<GrantCompute>(options, inputs);
-    told_.assign(inputs, options.first_rounds);
-    self_ = self;
-    for (std::uint32_t i = 0; i < inputs; ++i) node_->on_input(now_, i, true);
-    node_->on_grid(now_, grid_, self);
-  }
-  // The new grants, contribution by contribution; by input.
-  std::vector<Granted> grants() {
-    MessageBox box(64);
-    node_->write_messages(now_, box);
-    std::vector<Granted> list;
-    for (const Message& m : box.view()) {
-      std::uint64_t round = 0;
-      std::memcpy(&round, m.bytes.data() + 1, sizeof round);
-      std::memcpy(&wish_, m.bytes.data() + 9, sizeof wish_);
-      EXPECT_GT(round, told_[m.to]) << "a grant that says nothing new";
-      for (; told_[m.to] < round; ++told_[m.to]) {
-        list.push_back({m.to, grid_.timeslice(told_[m.to], self_).value()});
-      }
-      if (m.bytes[0] == std::byte{1}) tellers_.push_back(m.to);
-    }
-    messages_ = box.size();
-    return list;
-  }
-  void arrive(std::uint32_t input, std::uint64_t timeslice, std::int64_t after_us = 10) {
-    now_ = now_ + Duration::microseconds(after_us);
-    node_->on_contribution(now_, input, TimesliceIndex(timeslice), ByteCount(100'000));
-  }
-  // The round that needs no grant.
-  void first_round(std::uint32_t inputs) {
-    for (std::uint32_t i = 0; i < inputs; ++i) arrive(i, 100 + self_);
-  }
-  // Rounds that all inputs answer in order, so that the node knows the usual times.
-  void usual_rounds(std::uint32_t inputs, std::uint64_t& t) {
-    for (int round = 0; round < 6; ++round, t += 4) {
-      for (std::uint32_t i = 0; i < inputs; ++i) {
-        arrive(i, t);
-        (void)grants();
-      }
-    }
-  }
-  void hear(std::uint32_t from, std::uint8_t kind, std::uint64_t round, std::uint32_t grants) {
-    std::byte bytes[message_size];
-    bytes[0] = std::byte{kind};
-    std::memcpy(bytes + 1, &round, 8);
-    std::memcpy(bytes + 9, &grants, 4);
-    node_->on_message(now_, from, bytes);
-  }
-
-  const RoundGrid grid_{.first = TimesliceIndex(100), .computes = 4};
-  std::unique_ptr<GrantCompute> node_;
-  Instant now_{1000};
-  std::uint32_t self_ = 0;
-  std::vector<std::uint64_t> told_;     // rounds, by input
-  std::size_t messages_ = 0;            // in which the last grants came
-  std::vector<std::uint32_t> tellers_;  // that were asked for the agreed number
-  std::uint32_t wish_ = 0;              // in the last grant
-};
 
 TEST_F(granting_node, asks_for_nothing_while_enough_of_the_first_rounds_is_to_come) {
   start(2, 0, {.first_in_flight = 4, .first_rounds = 3});
@@ -555,7 +485,7 @@ TEST_F(granting_node, asks_another_input_to_tell_when_that_one_leaves) {
 TEST_F(granting_node, hostile_messages_change_nothing) {
   start(2, 0, {.min_in_flight = 1, .first_in_flight = 1, .first_window = 0});
   (void)grants();
-  node_->on_message(now_, 7, std::vector<std::byte>(message_size));
+  node_->on_message(now_, 7, std::vector<std::byte>(13));
   node_->on_message(now_, 0, std::vector<std::byte>(3));
   hear(0, passed, ~std::uint64_t{0}, 0);
   hear(0, 77, 0, 0);                                                   // no such kind
