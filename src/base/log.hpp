@@ -12,4 +12,8 @@ namespace weft {
 /// prefix that says which node speaks ("input 3"). Call it while no other thread runs.
 void set_up_log(std::string_view level, std::string_view who);
 
+/// The same for a program that nobody gives options: the level is WEFT_LOG's, or "error". A level
+/// that there is not is told, and "error" holds.
+void set_up_log_of_program(std::string_view who);
+
 }  // namespace weft

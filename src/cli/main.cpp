@@ -98,7 +98,12 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const bool has_unknown_option =
       std::any_of(rest.begin(), std::ranges::find(rest, "--"),
                   [](const std::string& word) { return word.starts_with("-"); });
-  if (!of_words && !has_unknown_option) return explain_value(error.what());
+  if (!of_words && !has_unknown_option) {
+    const std::string explained = explain_value(error.what());
+    const bool launches = deepest_command(app).get_option_no_throw("COMMAND") != nullptr;
+    if (!launches || !explained.ends_with("give it once")) return explained;
+    return explained + ", or write -- before the program if one of them is the program's";
+  }
   if (!rest.empty()) return explain_unknown(app);
   const CLI::App& command = deepest_command(app);
   const bool lacks_command =

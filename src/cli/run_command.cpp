@@ -195,7 +195,7 @@ void add_link_option(CLI::App& command, std::string& link) {
             link = text;
           },
           "shape every process's link")
-      ->type_name("RATE,LATENCY[,cut-through]");
+      ->type_name("RATE[,LATENCY[,cut-through]]");
 }
 
 }  // namespace

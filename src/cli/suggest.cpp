@@ -134,6 +134,15 @@ std::string explain_option(const CLI::App& command, const std::string& word) {
                        full_name(command), full_name(command));
   }
   if (guess.empty()) guess = only_option_of_letter(word, options);
+  if (guess.empty()) {
+    // The option may be one of a command below, which was misspelled and taken for a file.
+    const std::vector<std::string> commands = commands_of(command);
+    for (const CLI::Option* option : command.get_options()) {
+      if (!option->get_positional() || option->count() == 0) continue;
+      const std::string value = option->results().front();
+      if (!nearest(value, commands).empty()) return explain_command(command, value);
+    }
+  }
   if (guess.empty() && has_program) {
     return unknown(command, word, "option", ": write -- before the program if it is the program's");
   }
@@ -172,9 +181,15 @@ std::string explain_unknown(const CLI::App& root) {
   const std::vector<std::string> commands = commands_of(command);
   // A word too many is often the value of an option that there is not.
   auto first = words.begin();
+  const auto is_option = [](const std::string& w) { return w.starts_with("-"); };
   if (commands.empty()) {
-    first = std::find_if(first, words.end(), [](const auto& w) { return w.starts_with("-"); });
+    first = std::find_if(first, words.end(), is_option);
     if (first == words.end()) first = words.begin();
+  } else {
+    // The options behind a misspelled command are those of the command that was meant.
+    const auto misspelled = std::ranges::find_if(
+        words, [&](const auto& w) { return !is_option(w) && !nearest(w, commands).empty(); });
+    if (misspelled != words.end()) first = misspelled;
   }
   const std::string word = first->substr(0, first->find('='));
   if (word == "--") {

@@ -54,6 +54,8 @@ TEST(suggest, names_the_command_that_does_not_know_a_word) {
   EXPECT_EQ(said("strem"), "unknown command 'strem' of weft: did you mean stream? See weft --help");
   EXPECT_EQ(said("stream lokal --inputs 3"),
             "unknown command 'lokal' of weft stream: did you mean local? See weft stream --help");
+  EXPECT_EQ(said("stream lokal --topology star:4"),
+            "unknown command 'lokal' of weft stream: did you mean local? See weft stream --help");
   EXPECT_EQ(said("stream local --input=3"),
             "unknown option '--input' of weft stream local: did you mean --inputs? See weft "
             "stream local --help");

@@ -144,10 +144,15 @@ Result<void> take_proxy(JobInvitation& invitation, int socket) {
   return {};
 }
 
+Result<void> check_variable(const std::string& fabric) {
+  if (check_fabric(fabric)) return {};
+  return invalid("{}: '{}' is none of {}, mpi, mpi:openmpi, mpi:mpich", fabric_variable, fabric,
+                 fmt::join(fabric_names().first(fabric_names().size() - 1), ", "));
+}
+
 /// Lines of the log say whose they are.
 void log_as(NodeId self) {
-  const char* level = std::getenv("WEFT_LOG");
-  set_up_log(level != nullptr ? level : "error", fmt::format("rank {}", self.value()));
+  set_up_log_of_program(fmt::format("rank {}", self.value()));
 }
 
 }  // namespace
@@ -195,8 +200,14 @@ Result<JobInvitation> JobInvitation::take() {
     auto job = describe_by(*invitation.manager);
     if (!job) return std::move(job).error();
     invitation.job = std::move(job).value();
-    if (fabric != nullptr) invitation.job.fabric = fabric;
+    if (fabric != nullptr) {
+      if (auto known = check_variable(fabric); !known) return std::move(known).error();
+      invitation.job.fabric = fabric;
+    }
   } else {
+    if (fabric != nullptr) {
+      if (auto known = check_variable(fabric); !known) return std::move(known).error();
+    }
     invitation.job.incarnation = Incarnation(1);
   }
   return invitation;

@@ -225,8 +225,7 @@ Result<SimulatedOutcome> simulate_lives(const sim::Scenario& scenario, const Job
 
 static Result<int> run_job(JobInvitation invitation, LifeMaker make_life) {
   const JobDescription& job = invitation.job;
-  const char* level = std::getenv("WEFT_LOG");
-  set_up_log(level != nullptr ? level : "error", "simulation");
+  set_up_log_of_program("simulation");
   auto scenario = sim::read_fabric_scenario(job.fabric.substr(simulation_prefix.size()));
   if (!scenario) return std::move(scenario).error();
   if (job.seed) scenario->seed = *job.seed;

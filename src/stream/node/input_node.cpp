@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t intervals_kept = 4096;
 /// The most that the thread for a source's files reads ahead.
 constexpr ByteCount read_ahead = ByteCount::mib(8);
+/// A job whose nodes leave one after the other has no majority for a moment.
+constexpr Duration worth_telling = Duration::seconds(1);
 
 MirroredBytes bytes_of(const MirroredRing& ring) {
   return {ring.memory().data(), ring.memory().size()};
@@ -65,8 +67,8 @@ class InputNode final : public StreamNode {
 
   Instant next_deadline() const override {
     if (cut_off_) return Instant::never();
-    return machine_.source_may_run() ? std::min(machine_.next_deadline(), feed_at_)
-                                     : machine_.next_deadline();
+    const Instant due = std::min(machine_.next_deadline(), waited_.next_deadline());
+    return machine_.source_may_run() ? std::min(due, feed_at_) : due;
   }
   std::vector<int> descriptors() const override { return {news_.descriptor()}; }
   void stop() override { machine_.stop(); }
@@ -152,7 +154,7 @@ class InputNode final : public StreamNode {
   Instant feed_at_{};
   SourceWatch news_;
   TimesliceIndex consumed_{};
-  HeldTime waited_;  // for a majority
+  HeldTime waited_{worth_telling};  // for a majority
   std::optional<Error> failure_;
   NodeReport report_;
 };
