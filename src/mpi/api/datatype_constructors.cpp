@@ -191,6 +191,7 @@ bool has_set_bounds(const Call& call, MPI_Datatype handle) {
   const Datatype* const type = call.type(handle, error);
   if (type == nullptr) return false;
   const TypeRecipe& recipe = notes_of(*type).recipe;
+  const bool has_elements = type->size() > 0 || type->extent() != 0 || type->lower() != 0;
   switch (recipe.combiner) {
     case MPI_COMBINER_NAMED:
       return type->basic() == Basic::lower_bound || type->basic() == Basic::upper_bound;
@@ -199,8 +200,9 @@ bool has_set_bounds(const Call& call, MPI_Datatype handle) {
     case MPI_COMBINER_DARRAY:
       return true;
     default:
-      return std::ranges::any_of(recipe.types,
-                                 [&](MPI_Datatype inner) { return has_set_bounds(call, inner); });
+      return has_elements && std::ranges::any_of(recipe.types, [&](MPI_Datatype inner) {
+               return has_set_bounds(call, inner);
+             });
   }
 }
 

@@ -19,6 +19,7 @@
 #include "mpi/api/lifetime.hpp"
 #include "mpi/api/text.hpp"
 #include "mpi/api/told_clocks.hpp"
+#include "mpi/api/windows.hpp"
 #include "runtime/clock.hpp"
 
 namespace weft::mpi {
@@ -200,6 +201,7 @@ int MPI_Finalize() {
   if (error != MPI_SUCCESS) {
     return call.fail(&mpi.self, error, "an attribute of MPI_COMM_SELF cannot be deleted");
   }
+  await_those_of_open_windows();
   mpi.transfer->flush();
   if ((error = call.settle(nullptr)) != MPI_SUCCESS) return error;
   lifetime.is_finalized = true;

@@ -57,6 +57,42 @@ int with_all(const char* function, MPI_Win handle, Act&& act) {
   });
 }
 
+constexpr const char* no_lock = "MPI_Win_lock or MPI_Win_lock_all is missing";
+
+int flush_target(const char* function, int rank, MPI_Win handle,
+                 void (Window::*flush)(std::uint32_t target)) {
+  return with_target(function, rank, handle,
+                     [&](const Call& call, WindowObject& window, std::uint32_t target) {
+                       const Epochs& epochs = window.epochs;
+                       const bool is_right = epochs.has_all || epochs.has_lock[target];
+                       const int error = window.check_epochs(call, is_right, no_lock);
+                       if (error == MPI_SUCCESS) (window.window.get()->*flush)(target);
+                       return error;
+                     });
+}
+
+template <class Flush>
+int flush_targets(const char* function, MPI_Win handle, Flush&& flush) {
+  return with_window(function, handle, [&](const Call& call, WindowObject& window) {
+    const Epochs& epochs = window.epochs;
+    const int error = window.check_epochs(call, epochs.has_all || epochs.locks > 0, no_lock);
+    if (error == MPI_SUCCESS) flush(window);
+    return error;
+  });
+}
+
+/// An assertion may have these and no other bits.
+int check_assertion(const Call& call, const WindowObject& window, int assertion) {
+  constexpr int known = MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE |
+                        MPI_MODE_NOSUCCEED;
+  if ((assertion & ~known) == 0) return MPI_SUCCESS;
+  return window.fail(
+      call, MPI_ERR_ASSERT,
+      fmt::format("the assertion {:#x} has other bits than MPI_MODE_NOCHECK, NOSTORE, "
+                  "NOPUT, NOPRECEDE and NOSUCCEED",
+                  assertion));
+}
+
 /// The ranks of a group's processes in the window.
 int ranks_in(const Call& call, const WindowObject& window, MPI_Group group,
              std::vector<std::uint32_t>& ranks) {
@@ -80,7 +116,10 @@ using namespace weft::mpi;
 
 int MPI_Win_fence(int assertion, MPI_Win handle) {
   return with_window("MPI_Win_fence", handle, [&](const Call& call, WindowObject& window) {
-    const int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    int error = check_assertion(call, window, assertion);
+    if (error == MPI_SUCCESS) {
+      error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    }
     if (error != MPI_SUCCESS) return error;
     window.window->fence();
     window.epochs.is_fenced = (assertion & MPI_MODE_NOSUCCEED) == 0;
@@ -88,10 +127,11 @@ int MPI_Win_fence(int assertion, MPI_Win handle) {
   });
 }
 
-int MPI_Win_post(MPI_Group group, int, MPI_Win handle) {
+int MPI_Win_post(MPI_Group group, int assertion, MPI_Win handle) {
   return with_window("MPI_Win_post", handle, [&](const Call& call, WindowObject& window) {
     std::vector<std::uint32_t> origins;
     int error = window.check_epochs(call, !window.epochs.is_posted, "MPI_Win_wait is missing");
+    if (error == MPI_SUCCESS) error = check_assertion(call, window, assertion);
     if (error == MPI_SUCCESS) error = ranks_in(call, window, group, origins);
     if (error != MPI_SUCCESS) return error;
     window.epochs.is_posted = true;
@@ -100,10 +140,11 @@ int MPI_Win_post(MPI_Group group, int, MPI_Win handle) {
   });
 }
 
-int MPI_Win_start(MPI_Group group, int, MPI_Win handle) {
+int MPI_Win_start(MPI_Group group, int assertion, MPI_Win handle) {
   return with_window("MPI_Win_start", handle, [&](const Call& call, WindowObject& window) {
     std::vector<std::uint32_t> targets;
     int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    if (error == MPI_SUCCESS) error = check_assertion(call, window, assertion);
     if (error == MPI_SUCCESS) error = ranks_in(call, window, group, targets);
     if (error != MPI_SUCCESS) return error;
     window.epochs.is_fenced = false;
@@ -136,11 +177,17 @@ int MPI_Win_test(MPI_Win handle, int* flag) {
   });
 }
 
-int MPI_Win_lock(int type, int rank, int, MPI_Win handle) {
+int MPI_Win_lock(int type, int rank, int assertion, MPI_Win handle) {
   const auto lock = [&](const Call& call, WindowObject& window, std::uint32_t target) {
     Epochs& epochs = window.epochs;
     const bool is_right = !epochs.is_started && !epochs.has_all && !epochs.has_lock[target];
-    const int error = window.check_epochs(call, is_right, other_epoch);
+    int error = window.check_epochs(call, is_right, other_epoch);
+    if (error == MPI_SUCCESS) error = check_assertion(call, window, assertion);
+    if (error == MPI_SUCCESS && type != MPI_LOCK_EXCLUSIVE && type != MPI_LOCK_SHARED) {
+      error =
+          window.fail(call, MPI_ERR_LOCKTYPE,
+                      fmt::format("{} is neither MPI_LOCK_SHARED nor MPI_LOCK_EXCLUSIVE", type));
+    }
     if (error != MPI_SUCCESS) return error;
     epochs.is_fenced = false;
     epochs.has_lock[target] = true;
@@ -164,9 +211,10 @@ int MPI_Win_unlock(int rank, MPI_Win handle) {
   return with_target("MPI_Win_unlock", rank, handle, unlock);
 }
 
-int MPI_Win_lock_all(int, MPI_Win handle) {
-  return with_window("MPI_Win_lock_all", handle, [](const Call& call, WindowObject& window) {
-    const int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+int MPI_Win_lock_all(int assertion, MPI_Win handle) {
+  return with_window("MPI_Win_lock_all", handle, [&](const Call& call, WindowObject& window) {
+    int error = window.check_epochs(call, window.epochs.may_begin(), other_epoch);
+    if (error == MPI_SUCCESS) error = check_assertion(call, window, assertion);
     if (error != MPI_SUCCESS) return error;
     window.epochs.is_fenced = false;
     window.epochs.has_all = true;
@@ -181,29 +229,21 @@ int MPI_Win_unlock_all(MPI_Win handle) {
 }
 
 int MPI_Win_flush(int rank, MPI_Win handle) {
-  return with_target("MPI_Win_flush", rank, handle,
-                     [](const Call&, WindowObject& window, std::uint32_t target) {
-                       window.window->flush(target);
-                       return int{MPI_SUCCESS};
-                     });
+  return flush_target("MPI_Win_flush", rank, handle, &Window::flush);
 }
 
 int MPI_Win_flush_all(MPI_Win handle) {
-  return with_all("MPI_Win_flush_all", handle, [](Window& window) { window.flush_all(); });
+  return flush_targets("MPI_Win_flush_all", handle,
+                       [](WindowObject& window) { window.window->flush_all(); });
 }
 
 int MPI_Win_flush_local(int rank, MPI_Win handle) {
-  return with_target("MPI_Win_flush_local", rank, handle,
-                     [](const Call&, WindowObject& window, std::uint32_t target) {
-                       window.window->flush_local(target);
-                       return int{MPI_SUCCESS};
-                     });
+  return flush_target("MPI_Win_flush_local", rank, handle, &Window::flush_local);
 }
 
 int MPI_Win_flush_local_all(MPI_Win handle) {
-  return with_window("MPI_Win_flush_local_all", handle, [](const Call&, WindowObject& window) {
+  return flush_targets("MPI_Win_flush_local_all", handle, [](WindowObject& window) {
     for (std::uint32_t i = 0; i < window.parts.size(); ++i) window.window->flush_local(i);
-    return int{MPI_SUCCESS};
   });
 }
 

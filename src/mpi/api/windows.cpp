@@ -393,6 +393,24 @@ int MPI_Win_detach(MPI_Win window, const void*) {
   return WindowCall("MPI_Win_detach", window).error;
 }
 
+namespace weft::mpi {
+
+/// The windows that two processes share come in the same order at both: neither waits for a window
+/// that the other comes to only later.
+void await_those_of_open_windows() {
+  std::vector<WindowObject*> open;
+  library().windows.for_each([&](WindowObject& window) { open.push_back(&window); });
+  std::ranges::sort(
+      open, {}, [](const WindowObject* window) { return window->communicator.group.generation; });
+  for (WindowObject* const window : open) {
+    window->window->flush_all();
+    run_collective(*library().transfer, window->communicator.group,
+                   {.operation = weft::collective::Operation::barrier}, nullptr, nullptr);
+  }
+}
+
+}  // namespace weft::mpi
+
 int MPI_Win_free(MPI_Win* handle) {
   if (const int error = Call{"MPI_Win_free"}.check_results(handle)) return error;
   const WindowCall call("MPI_Win_free", *handle);

@@ -68,4 +68,8 @@ struct WindowObject {
 WindowObject* find_window(const Call& call, MPI_Win handle, int& error);
 using WindowCall = CallOn<WindowObject, MPI_Win, find_window>;
 
+/// Others may access the windows that the program left open until all of them are here. Waits until
+/// then: those who wait elsewhere do not serve windows.
+void await_those_of_open_windows();
+
 }  // namespace weft::mpi

@@ -139,6 +139,13 @@ for moment in in after; do
   grep -q 'rank 0 was ended by signal 9' "$dir/err" || fail "it says '$(cat "$dir/err")'"
 done
 
+# A rank in MPI_Finalize serves the windows that the program did not free.
+for fabric in auto tcp; do
+  got=$(timeout 60 "$weft" run -n 3 --fabric $fabric -- "$programs"/mpi_unfreed 2>"$dir/err" | sort) ||
+    fail "with windows that nobody frees, over $fabric, it ends with $?: $(cat "$dir/err")"
+  [[ $got == "$(printf 'rank %d: 0 wrong\n' 0 1 2)" ]] || fail "with windows that nobody frees it prints '$got'"
+done
+
 # The order of accesses to a window is not recorded: when a rank that has one is killed, all begin again from nothing.
 for how in on-failure all; do
   mkdir "$dir/exposed-$how"

@@ -45,6 +45,16 @@ int main(int argc, char** argv) {
   MPI_Datatype part;
   MPI_Type_create_subarray(1, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &part);
   forget(two("parts of arrays", part, part, 13));
+#ifdef OPEN_MPI /* In MPICH the place of what has no elements counts among the true bounds. */
+  const int nothing = 0;
+  MPI_Datatype none;
+  MPI_Type_indexed(0, &nothing, &nothing, packed, &none);
+  forget(two("nothing, whose element has bounds", none, MPI_INT, 4));
+  forget(none);
+  MPI_Type_contiguous(0, part, &none);
+  forget(two("none of a part", none, MPI_INT, 4));
+  forget(none);
+#endif
   forget(part);
   forget(wide);
   forget(same);

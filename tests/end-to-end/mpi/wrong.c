@@ -11,6 +11,11 @@ static void expect(int code, int wanted, const char* what) {
   }
 }
 
+/// The class is MPI_ERR_ARG in MPICH.
+static void expect_failure(int code, const char* what) {
+  if (code == MPI_SUCCESS) expect(code, MPI_ERR_ARG, what);
+}
+
 static void on_error(MPI_Comm* comm, int* code, ...) {}
 static void on_window_error(MPI_Win* win, int* code, ...) {}
 static void on_file_error(MPI_File* file, int* code, ...) {}
@@ -153,6 +158,11 @@ static void epochs(void) {
   MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
   const int sync = MPI_ERR_RMA_SYNC;
   expect(MPI_Get(&value, 1, MPI_INT, rank, 0, 1, MPI_INT, win), sync, "no epoch");
+  expect(MPI_Win_flush(rank, win), sync, "flushed without a lock");
+  expect(MPI_Win_flush_local_all(win), sync, "all flushed without a lock");
+  expect_failure(MPI_Win_lock(99, rank, 0, win), "no kind of lock");
+  expect_failure(MPI_Win_lock(MPI_LOCK_SHARED, rank, 12345678, win), "no assertion");
+  expect_failure(MPI_Win_fence(12345678, win), "no assertion of a fence");
   expect(MPI_Win_unlock(rank, win), sync, "no lock");
   expect(MPI_Win_unlock_all(win), sync, "no lock of all");
   expect(MPI_Win_complete(win), sync, "no start");
