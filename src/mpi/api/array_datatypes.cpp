@@ -47,6 +47,7 @@ int subarray(const char* function, int dimensions, Integers sizes, Integers part
   TypeMaker maker(function, MPI_COMBINER_SUBARRAY);
   const Datatype* const old = maker.old(type);
   if (old == nullptr || !check_order(maker, order)) return maker.error;
+  if (!maker.check_count(dimensions, sizes, parts, starts)) return maker.error;
   maker.note_integer(dimensions);
   for (const Integers& values : {sizes, parts, starts}) maker.note(values, dimensions);
   maker.note_integer(order);
@@ -97,6 +98,7 @@ int distributed(const char* function, int size, int rank, int dimensions, Intege
   TypeMaker maker(function, MPI_COMBINER_DARRAY);
   const Datatype* const old = maker.old(type);
   if (old == nullptr || !check_order(maker, order)) return maker.error;
+  if (!maker.check_count(dimensions, sizes, kinds, arguments, processes)) return maker.error;
   for (const int value : {size, rank, dimensions}) maker.note_integer(value);
   maker.note(sizes, dimensions);
   for (const int* values : {kinds, arguments, processes}) {

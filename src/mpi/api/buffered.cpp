@@ -186,8 +186,9 @@ int send_copy(const char* function, const void* buffer, std::int64_t count, MPI_
 
 int start_copy(const char* function, const void* buffer, std::int64_t count, MPI_Datatype type,
                int to, int tag, MPI_Comm comm, MPI_Request* handle) {
-  const Held held;
-  const int error = send_copy(function, buffer, count, type, to, tag, comm);
+  Message message{{function}, buffer, count, type, to, tag, comm};
+  int error = message.check(true, handle);
+  if (error == MPI_SUCCESS) error = send_buffered(message);
   if (error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
   request->done = true;

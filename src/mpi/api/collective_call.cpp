@@ -97,12 +97,12 @@ void Collective::refuse_alias() {
 }
 
 BlockList Collective::list(const void* base, Integers counts, Integers displacements,
-                           MPI_Datatype type) {
-  if (!ok()) return {};
+                           MPI_Datatype type, std::size_t blocks) {
+  if (!ok() || !check_arrays(blocks, counts, displacements)) return {};
   const Datatype* const datatype = call.communicated(type, error);
   if (datatype == nullptr) return {};
   BlockList made{const_cast<void*>(base), {}};
-  for (std::uint32_t i = 0; i < group().size(); ++i) {
+  for (std::size_t i = 0; i < blocks; ++i) {
     if (!check_count(counts[i])) return {};
     if (!check_buffer(base, counts[i], *datatype)) return {};
     made.blocks.push_back(
@@ -113,8 +113,9 @@ BlockList Collective::list(const void* base, Integers counts, Integers displacem
 
 BlockList Collective::list(const void* base, Integers counts, Integers displacements,
                            const MPI_Datatype* types, std::size_t blocks) {
+  if (!ok() || !check_arrays(blocks, counts, displacements, types)) return {};
   BlockList made{const_cast<void*>(base), {}};
-  for (std::size_t i = 0; i < blocks && ok(); ++i) {
+  for (std::size_t i = 0; i < blocks; ++i) {
     if (!check_count(counts[i])) return {};
     // The datatype of no elements may be any.
     static const Datatype nothing{std::span<const Block>{}};
@@ -201,6 +202,7 @@ int start_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
   auto request = std::make_unique<Request>();
   Collective c(function, comm, request.get());
   if (!c.ok()) return c.error;
+  if ((c.error = c.call.check_requests(1, handle, c.communicator)) != MPI_SUCCESS) return c.error;
   request->status = empty_status();
   const int error = start(c);
   if (error == MPI_SUCCESS) *handle = keep_request(std::move(request));
@@ -211,6 +213,8 @@ int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
                        StartCollective start) {
   Collective checked(function, comm);
   if (!checked.ok()) return checked.error;
+  const int failed = checked.call.check_requests(1, handle, checked.communicator);
+  if (failed != MPI_SUCCESS) return failed;
   auto request = std::make_unique<Request>();
   // All processes make persistent operations in one order, and start them in any.
   CollectiveFlows flows{.tag = 1 + most_at_once + checked.communicator->collectives_prepared++};

@@ -137,7 +137,12 @@ struct Collective {
   const Group& group() const { return communicator->group; }
   bool is_root(int root) const { return group().rank == static_cast<std::uint32_t>(root); }
   /// Makes the list of blocks that have one datatype; displacements count in its extent.
-  BlockList list(const void* base, Integers counts, Integers displacements, MPI_Datatype type);
+  BlockList list(const void* base, Integers counts, Integers displacements, MPI_Datatype type,
+                 std::size_t blocks);
+  /// The same with a block for each member.
+  BlockList list(const void* base, Integers counts, Integers displacements, MPI_Datatype type) {
+    return ok() ? list(base, counts, displacements, type, group().size()) : BlockList();
+  }
   /// Makes the list of blocks with a datatype each; displacements are in bytes.
   BlockList list(const void* base, Integers counts, Integers displacements,
                  const MPI_Datatype* types, std::size_t blocks);
@@ -166,6 +171,12 @@ struct Collective {
   void check_root(int root);
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
+  /// The same when one of the arrays of so many elements is a null pointer.
+  template <class... Arrays>
+  bool check_arrays(std::size_t count, const Arrays&... arrays) {
+    error = call.check_arrays(static_cast<std::int64_t>(count), communicator, arrays...);
+    return ok();
+  }
   /// Sets `error` and returns false when such elements have no memory.
   bool check_buffer(const void* address, std::int64_t count, const Datatype& type) {
     return address != nullptr || check_null(count, type);

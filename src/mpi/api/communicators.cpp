@@ -40,7 +40,7 @@ int duplicate(const Call& call, MPI_Comm comm, MPI_Comm* made) {
 
 /// Nothing is sent to make a duplicate: it is done at once.
 int duplicate_later(const Call& call, MPI_Comm comm, MPI_Comm* made, MPI_Request* handle) {
-  int error = call.check_results(handle);
+  int error = call.check_requests(1, handle);
   if (error == MPI_SUCCESS) error = duplicate(call, comm, made);
   if (error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();

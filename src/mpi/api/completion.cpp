@@ -130,6 +130,20 @@ std::span<Handle> span_of(const Call& call, int count, Handle* requests) {
   return {requests, static_cast<std::size_t>(count)};
 }
 
+/// Whether there are so many requests, and the places of the call's results.
+template <class... Results>
+int check(const Call& call, int count, const MPI_Request* requests, const Results*... results) {
+  const int error = call.check_requests(count, requests);
+  return error != MPI_SUCCESS ? error : call.check_results(results...);
+}
+
+/// The same of a call that also writes indices, up to as many.
+int check_some(const Call& call, int count, const MPI_Request* requests, const int* done,
+               const int* indices) {
+  const int error = check(call, count, requests, done);
+  return error != MPI_SUCCESS ? error : call.check_arrays(count, nullptr, indices);
+}
+
 bool all_idle(const Call& call, std::span<const MPI_Request> requests) {
   return std::all_of(requests.begin(), requests.end(),
                      [&](const MPI_Request& r) { return is_idle(call, r); });
@@ -198,6 +212,7 @@ using namespace weft::mpi;
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const Call call{"MPI_Wait"};
+  if (const int error = check(call, 1, request); error != MPI_SUCCESS) return error;
   call.transfer().until([&] { return is_done(call, *request); });
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return finish(call, *request, status);
@@ -205,6 +220,7 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 
 int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   const Call call{"MPI_Test"};
+  if (const int error = check(call, 1, request, flag); error != MPI_SUCCESS) return error;
   *flag = call.questions().is([&] { return is_done(call, *request); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return *flag == 1 ? finish(call, *request, status) : MPI_SUCCESS;
@@ -212,6 +228,7 @@ int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   const Call call{"MPI_Waitall"};
+  if (const int error = check(call, count, requests); error != MPI_SUCCESS) return error;
   const auto all = span_of(call, count, requests);
   // Most are done by the time they are looked at.
   const MPI_Request sent = library().sent;
@@ -227,6 +244,7 @@ int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   const Call call{"MPI_Testall"};
+  if (const int error = check(call, count, requests, flag); error != MPI_SUCCESS) return error;
   const auto all = span_of(call, count, requests);
   *flag = call.questions().is([&] { return all_done(call, all); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
@@ -235,6 +253,7 @@ int MPI_Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuse
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const Call call{"MPI_Waitany"};
+  if (const int error = check(call, count, requests, index); error != MPI_SUCCESS) return error;
   const auto all = span_of(call, count, requests);
   *index = MPI_UNDEFINED;
   if (all_idle(call, all)) {
@@ -249,6 +268,8 @@ int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status
 
 int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   const Call call{"MPI_Testany"};
+  if (const int error = check(call, count, requests, index, flag); error != MPI_SUCCESS)
+    return error;
   const auto all = span_of(call, count, requests);
   *index = MPI_UNDEFINED;
   *flag = 1;
@@ -266,6 +287,8 @@ int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Sta
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   const Call call{"MPI_Waitsome"};
+  if (const int error = check_some(call, count, requests, done, indices); error != MPI_SUCCESS)
+    return error;
   const auto all = span_of(call, count, requests);
   *done = MPI_UNDEFINED;
   if (all_idle(call, all)) return MPI_SUCCESS;
@@ -276,6 +299,8 @@ int MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
 
 int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   const Call call{"MPI_Testsome"};
+  if (const int error = check_some(call, count, requests, done, indices); error != MPI_SUCCESS)
+    return error;
   const auto all = span_of(call, count, requests);
   *done = MPI_UNDEFINED;
   if (all_idle(call, all)) return MPI_SUCCESS;
@@ -286,6 +311,7 @@ int MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_
 
 int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
   const Call call{"MPI_Request_get_status"};
+  if (const int error = call.check_results(flag); error != MPI_SUCCESS) return error;
   *flag = call.questions().is([&] { return is_done(call, handle); }) ? 1 : 0;
   if (const int error = call.settle(nullptr); error != MPI_SUCCESS) return error;
   return *flag == 1 ? look_at(call, handle, status) : MPI_SUCCESS;
@@ -293,6 +319,7 @@ int MPI_Request_get_status(MPI_Request handle, int* flag, MPI_Status* status) {
 
 int MPI_Cancel(MPI_Request* request) {
   const Call call{"MPI_Cancel"};
+  if (const int error = check(call, 1, request); error != MPI_SUCCESS) return error;
   Request* const found = find(call, *request);
   if (found == nullptr) return fail_null(call);
   if (const Generalized* const own = find_generalized(*found); own != nullptr) {
@@ -304,6 +331,7 @@ int MPI_Cancel(MPI_Request* request) {
 
 int MPI_Request_free(MPI_Request* request) {
   const Call call{"MPI_Request_free"};
+  if (const int error = check(call, 1, request); error != MPI_SUCCESS) return error;
   const Request* const found = find(call, *request);
   if (found == nullptr) return fail_null(call);
   if (found->is_shared) {

@@ -141,7 +141,7 @@ int indexed(const char* function, bool are_bytes, std::int64_t count, Integers l
             Integers displacements, MPI_Datatype type, MPI_Datatype* made) {
   TypeMaker maker(function, are_bytes ? MPI_COMBINER_HINDEXED : MPI_COMBINER_INDEXED);
   const Datatype* const old = maker.old(type);
-  if (old == nullptr || !maker.check_count(count)) return maker.error;
+  if (old == nullptr || !maker.check_count(count, lengths, displacements)) return maker.error;
   maker.note(count);
   maker.note(lengths, count);
   note_displacements(maker, are_bytes, displacements, count);
@@ -158,7 +158,7 @@ int indexed_block(const char* function, bool are_bytes, std::int64_t count, std:
                   Integers displacements, MPI_Datatype type, MPI_Datatype* made) {
   TypeMaker maker(function, are_bytes ? MPI_COMBINER_HINDEXED_BLOCK : MPI_COMBINER_INDEXED_BLOCK);
   const Datatype* const old = maker.old(type);
-  if (old == nullptr || !maker.check_count(count) || !maker.check_count(length)) {
+  if (old == nullptr || !maker.check_count(count, displacements) || !maker.check_count(length)) {
     return maker.error;
   }
   maker.note(count);
@@ -220,7 +220,7 @@ Datatype padded(const Call& call, const Datatype& type, std::span<const MPI_Data
 int structure(const char* function, std::int64_t count, Integers lengths, Integers displacements,
               const MPI_Datatype* types, MPI_Datatype* made) {
   TypeMaker maker(function, MPI_COMBINER_STRUCT);
-  if (!maker.check_count(count)) return maker.error;
+  if (!maker.check_count(count, lengths, displacements, types)) return maker.error;
   maker.note(count);
   maker.note(lengths, count);
   note_displacements(maker, in_bytes, displacements, count);
@@ -296,8 +296,9 @@ WEFT_MPI_BOTH(MPI_Type_create_resized, resized)
 int MPI_Type_dup(MPI_Datatype type, MPI_Datatype* made) {
   TypeMaker maker("MPI_Type_dup", MPI_COMBINER_DUP);
   const Datatype* const old = maker.old(type);
-  *made = MPI_DATATYPE_NULL;
   if (old == nullptr) return maker.error;
+  if (const int none = maker.call.check_results(made); none != MPI_SUCCESS) return none;
+  *made = MPI_DATATYPE_NULL;
   Attributes copied;
   const int error = type_keys().copy_all(type, notes_of(*old).attributes, copied);
   if (error != MPI_SUCCESS) return error;

@@ -58,6 +58,12 @@ struct TypeMaker {
   const Datatype* old(MPI_Datatype handle);
   /// Sets `error` and returns false when the count is negative.
   bool check_count(std::int64_t count);
+  /// The same, also when one of the arrays of so many elements is a null pointer.
+  template <class... Arrays>
+  bool check_count(std::int64_t count, const Arrays&... arrays) {
+    if (check_count(count)) error = call.check_arrays(count, nullptr, arrays...);
+    return ok();
+  }
   /// The same when so many blocks of that length have more pieces than this host has memory for.
   bool check_room(std::uint64_t blocks, std::uint64_t length, const Datatype& type);
   /// Records an argument that has 32 bits in both kinds of constructors.

@@ -13,13 +13,15 @@ bool has_weights(const int* weights) {
   return weights != MPI_UNWEIGHTED && weights != MPI_WEIGHTS_EMPTY;
 }
 
-std::vector<int> weights_of(const int* weights, int count) {
-  if (!has_weights(weights)) return std::vector<int>(static_cast<std::size_t>(count), 1);
-  return {weights, weights + count};
+/// Of as many edges as were found. Empty, with `error` set, as Call::integers.
+std::vector<int> weights_of(const Call& call, const int* weights, std::size_t count, int& error) {
+  if (!has_weights(weights)) return std::vector<int>(count, 1);
+  return call.integers(weights, static_cast<int>(count), error);
 }
 
 int make(const Call& call, MPI_Comm comm, Topology graph, MPI_Comm* made) {
-  int error = MPI_SUCCESS;
+  int error = call.check_results(made);
+  if (error != MPI_SUCCESS) return error;
   Communicator* const parent = call.communicator(comm, error);
   if (parent == nullptr) return error;
   Group group = parent->group;
@@ -34,6 +36,33 @@ struct Edge {
   int to = 0;
   int weight = 0;
 };
+
+/// The arguments of a process that names edges of any processes.
+struct NamedEdges {
+  int nodes;
+  const int* from;
+  const int* degrees;
+  const int* to;
+  const int* weights;
+};
+
+int own_edges(const Call& call, const NamedEdges& named, std::vector<Edge>& own) {
+  int error = MPI_SUCCESS;
+  const std::vector<int> from = call.integers(named.from, named.nodes, error);
+  const std::vector<int> degrees = call.integers(named.degrees, named.nodes, error);
+  int edges = 0;
+  for (const int degree : degrees) edges += std::max(degree, 0);
+  const std::vector<int> to = call.integers(named.to, edges, error);
+  const std::vector<int> weights = weights_of(call, named.weights, to.size(), error);
+  if (error != MPI_SUCCESS) return error;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    for (int k = 0; k < degrees[i]; ++k) {
+      const auto n = own.size();
+      own.push_back({from[i], to[n], weights[n]});
+    }
+  }
+  return MPI_SUCCESS;
+}
 
 /// The edges that any process names, in the order of the processes.
 int all_edges(Collective& c, const std::vector<Edge>& own, std::vector<Edge>& all) {
@@ -74,13 +103,15 @@ using namespace weft::mpi;
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int sources, const int* from,
                                    const int* from_weights, int destinations, const int* to,
                                    const int* to_weights, MPI_Info, int, MPI_Comm* made) {
-  Topology graph{.kind = MPI_DIST_GRAPH,
-                 .sources = {from, from + sources},
-                 .source_weights = weights_of(from_weights, sources),
-                 .destinations = {to, to + destinations},
-                 .destination_weights = weights_of(to_weights, destinations),
-                 .is_weighted = from_weights != MPI_UNWEIGHTED};
-  return make({"MPI_Dist_graph_create_adjacent"}, comm, std::move(graph), made);
+  const Call call{"MPI_Dist_graph_create_adjacent"};
+  int error = MPI_SUCCESS;
+  Topology graph{.kind = MPI_DIST_GRAPH, .is_weighted = from_weights != MPI_UNWEIGHTED};
+  graph.sources = call.integers(from, sources, error);
+  graph.source_weights = weights_of(call, from_weights, graph.sources.size(), error);
+  graph.destinations = call.integers(to, destinations, error);
+  graph.destination_weights = weights_of(call, to_weights, graph.destinations.size(), error);
+  if (error != MPI_SUCCESS) return error;
+  return make(call, comm, std::move(graph), made);
 }
 
 int MPI_Dist_graph_create(MPI_Comm comm, int nodes, const int* from, const int* degrees,
@@ -88,13 +119,9 @@ int MPI_Dist_graph_create(MPI_Comm comm, int nodes, const int* from, const int* 
   Collective c("MPI_Dist_graph_create", comm);
   if (!c.ok()) return c.error;
   std::vector<Edge> own, all;
-  for (int i = 0; i < nodes; ++i) {
-    for (int k = 0; k < degrees[i]; ++k) {
-      const auto n = own.size();
-      own.push_back({from[i], to[n], has_weights(weights) ? weights[n] : 1});
-    }
-  }
-  if (const int error = all_edges(c, own, all); error != MPI_SUCCESS) return error;
+  int error = own_edges(c.call, {nodes, from, degrees, to, weights}, own);
+  if (error != MPI_SUCCESS) return error;
+  if (error = all_edges(c, own, all); error != MPI_SUCCESS) return error;
   const int rank = static_cast<int>(c.group().rank);
   Topology graph{.kind = MPI_DIST_GRAPH, .is_weighted = weights != MPI_UNWEIGHTED};
   for (const Edge& edge : all) {
@@ -111,7 +138,7 @@ int MPI_Dist_graph_create(MPI_Comm comm, int nodes, const int* from, const int* 
 }
 
 int MPI_Dist_graph_neighbors_count(MPI_Comm comm, int* sources, int* destinations, int* weighted) {
-  const GraphCall call("MPI_Dist_graph_neighbors_count", comm);
+  const GraphCall call("MPI_Dist_graph_neighbors_count", comm, sources, destinations, weighted);
   if (!call) return call.error;
   *sources = static_cast<int>(call->sources.size());
   *destinations = static_cast<int>(call->destinations.size());
@@ -123,6 +150,8 @@ int MPI_Dist_graph_neighbors(MPI_Comm comm, int source_room, int* sources, int* 
                              int destination_room, int* destinations, int* destination_weights) {
   const GraphCall call("MPI_Dist_graph_neighbors", comm);
   if (!call) return call.error;
+  if (const int error = call.check_arrays(source_room, nullptr, sources)) return error;
+  if (const int error = call.check_arrays(destination_room, nullptr, destinations)) return error;
   copy_edges(call->sources, call->source_weights, call->is_weighted, source_room, sources,
              source_weights);
   copy_edges(call->destinations, call->destination_weights, call->is_weighted, destination_room,

@@ -32,6 +32,7 @@ int begin(Message& in, Message& out, bool replaces, Exchange& exchange) {
 }
 
 int start_exchange(Message in, Message out, bool replaces, MPI_Request* handle) {
+  if (const int error = in.check(false, handle); error != MPI_SUCCESS) return error;
   auto exchange = std::make_shared<Exchange>();
   if (const int error = begin(in, out, replaces, *exchange); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();

@@ -182,6 +182,7 @@ int block(const Access& access, MPI_Status* status) {
 int start(const Access& access, MPI_Request* handle) {
   const FileCall call(access.function, access.handle);
   if (!call) return call.error;
+  if (handle == nullptr) return call.fail(MPI_ERR_REQUEST, "a pointer to requests is null");
   auto request = std::make_unique<Request>();
   const int error = run(call, *call, access, request->status);
   if (error != MPI_SUCCESS) return error;

@@ -10,6 +10,7 @@ namespace {
 
 /// The types of one precision and range are one.
 int make_once(TypeMaker maker, MPI_Datatype basic, int precision, int range, MPI_Datatype* made) {
+  if (const int error = maker.call.check_results(made); error != MPI_SUCCESS) return error;
   static auto* const all = new std::map<std::tuple<int, int, int>, MPI_Datatype>;
   const auto [place, is_new] = all->try_emplace({maker.recipe.combiner, precision, range});
   if (is_new) {

@@ -44,6 +44,7 @@ using namespace weft::mpi;
 int MPI_Grequest_start(MPI_Grequest_query_function* query, MPI_Grequest_free_function* free,
                        MPI_Grequest_cancel_function* cancel, void* extra, MPI_Request* handle) {
   const Call call{"MPI_Grequest_start"};
+  if (const int error = call.check_requests(1, handle); error != MPI_SUCCESS) return error;
   auto request = std::make_unique<Request>();
   request->is_generalized = request->is_special = true;
   all_generalized()[request.get()] = {query, free, cancel, extra};

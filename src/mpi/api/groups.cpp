@@ -86,8 +86,18 @@ int select(const Call& call, MPI_Group group, const std::vector<int>& ranks, boo
   return MPI_SUCCESS;
 }
 
+int select(const Call& call, MPI_Group group, int count, const int* ranks, bool excludes,
+           MPI_Group* made) {
+  int error = MPI_SUCCESS;
+  const std::vector<int> all = call.integers(ranks, count, error);
+  return error != MPI_SUCCESS ? error : select(call, group, all, excludes, made);
+}
+
 /// The ranks of ranges (first, last, step).
 int expand(const Call& call, int ranges, int (*range)[3], std::vector<int>& ranks) {
+  if (const int error = call.check_arrays(ranges, nullptr, range); error != MPI_SUCCESS) {
+    return error;
+  }
   for (int i = 0; i < ranges; ++i) {
     const int first = range[i][0], last = range[i][1], step = range[i][2];
     if (step == 0) {
@@ -135,7 +145,7 @@ int MPI_Group_translate_ranks(MPI_Group from, int count, const int* ranks, MPI_G
   const Members* const first = find_group(call, from, error);
   const Members* const second = first != nullptr ? find_group(call, to, error) : nullptr;
   if (second == nullptr) return error;
-  if (count > 0) error = call.check_results(translated);
+  error = call.check_arrays(count, nullptr, ranks, translated);
   for (int i = 0; i < count && error == MPI_SUCCESS; ++i) {
     if (ranks[i] == MPI_PROC_NULL) {
       translated[i] = MPI_PROC_NULL;
@@ -155,7 +165,8 @@ int MPI_Group_compare(MPI_Group a, MPI_Group b, int* result) {
   int error = MPI_SUCCESS;
   const Members* const first = find_group(call, a, error);
   const Members* const second = first != nullptr ? find_group(call, b, error) : nullptr;
-  if (second != nullptr) *result = compare_members(*first, *second);
+  if (second != nullptr) error = call.check_results(result);
+  if (error == MPI_SUCCESS) *result = compare_members(*first, *second);
   return error;
 }
 
@@ -188,11 +199,11 @@ int MPI_Group_difference(MPI_Group a, MPI_Group b, MPI_Group* made) {
 }
 
 int MPI_Group_incl(MPI_Group group, int count, const int* ranks, MPI_Group* made) {
-  return select({"MPI_Group_incl"}, group, std::vector<int>(ranks, ranks + count), false, made);
+  return select({"MPI_Group_incl"}, group, count, ranks, false, made);
 }
 
 int MPI_Group_excl(MPI_Group group, int count, const int* ranks, MPI_Group* made) {
-  return select({"MPI_Group_excl"}, group, std::vector<int>(ranks, ranks + count), true, made);
+  return select({"MPI_Group_excl"}, group, count, ranks, true, made);
 }
 
 int MPI_Group_range_incl(MPI_Group group, int count, int ranges[][3], MPI_Group* made) {

@@ -22,6 +22,10 @@ class Integers {
     return value;
   }
 
+  friend bool operator==(const Integers& integers, std::nullptr_t) {
+    return integers.values_ == nullptr;
+  }
+
  private:
   const void* values_;
   std::size_t bytes_;

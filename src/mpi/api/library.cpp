@@ -113,6 +113,29 @@ int Call::refuse_null() const {
   return fail(&library().world, MPI_ERR_ARG, "a pointer to a result is null");
 }
 
+int Call::refuse_no_requests(const Communicator* communicator) const {
+  return fail(communicator != nullptr ? communicator : &library().world, MPI_ERR_REQUEST,
+              "a pointer to requests is null");
+}
+
+int Call::refuse_no_array(std::int64_t count, const Communicator* communicator) const {
+  return fail(communicator != nullptr ? communicator : &library().world, MPI_ERR_ARG,
+              "an array of {} elements is a null pointer", count);
+}
+
+int Call::refuse_no_status() const {
+  return fail(&library().world, MPI_ERR_ARG, "the status is null, or MPI_STATUS_IGNORE");
+}
+
+std::vector<int> Call::integers(const int* array, int count, int& error) const {
+  if (error == MPI_SUCCESS && count < 0) {
+    error = fail(&library().world, MPI_ERR_ARG, "an array of {} elements", count);
+  }
+  if (error == MPI_SUCCESS) error = check_arrays(count, nullptr, array);
+  if (error != MPI_SUCCESS || count == 0) return {};
+  return {array, array + count};
+}
+
 Communicator* Call::find_communicator(MPI_Comm handle, int& error) const {
   Library& mpi = library();
   if (!mpi.is_initialized || mpi.is_finalized) refuse_closed();

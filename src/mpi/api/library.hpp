@@ -302,6 +302,26 @@ struct Call {
   int check_results(const Results*... results) const {
     return ((results == nullptr) || ...) ? refuse_null() : MPI_SUCCESS;
   }
+  /// The same of the places of so many requests. The error is one of MPI_COMM_WORLD, unless there
+  /// is a communicator.
+  int check_requests(std::int64_t count, const MPI_Request* requests,
+                     const Communicator* communicator = nullptr) const {
+    return requests == nullptr && count > 0 ? refuse_no_requests(communicator) : MPI_SUCCESS;
+  }
+  /// The same of arrays of so many elements each: pointers, or Integers.
+  template <class... Arrays>
+  int check_arrays(std::int64_t count, const Communicator* communicator,
+                   const Arrays&... arrays) const {
+    const bool is_there = count <= 0 || ((arrays != nullptr) && ...);
+    return is_there ? MPI_SUCCESS : refuse_no_array(count, communicator);
+  }
+  /// The same of a status that is read: there is one, and the program does not ignore it.
+  int check_status(const MPI_Status* status) const {
+    return status == nullptr || status == abi::status_ignore ? refuse_no_status() : MPI_SUCCESS;
+  }
+  /// A copy of an array of the program's. Empty, with `error` set: there is no such array, or
+  /// `error` was set before.
+  std::vector<int> integers(const int* array, int count, int& error) const;
   /// Null, with `error` set.
   Communicator* communicator(MPI_Comm handle, int& error) const {
     Library& mpi = library();
@@ -340,6 +360,9 @@ struct Call {
  private:
   [[noreturn]] void refuse_closed() const;
   int refuse_null() const;
+  int refuse_no_requests(const Communicator* communicator) const;
+  int refuse_no_array(std::int64_t count, const Communicator* communicator) const;
+  int refuse_no_status() const;
   Communicator* find_communicator(MPI_Comm handle, int& error) const;
   const Datatype* find_type(MPI_Datatype handle, int& error) const;
   const Datatype* find_communicated(MPI_Datatype handle, int& error) const;

@@ -50,9 +50,10 @@ void hand_over(const MatchedMessage& matched, Request& receive) {
 }
 
 bool set_buffer(const Call& call, void* address, std::int64_t count, MPI_Datatype type,
-                Request& request, int& error) {
+                const MPI_Message* handle, Request& request, int& error) {
   const Datatype* const datatype = call.communicated(type, count, error);
   if (datatype == nullptr) return false;
+  if ((error = call.check_results(handle)) != MPI_SUCCESS) return false;
   if (count < 0) {
     error = call.fail(&library().world, MPI_ERR_COUNT, "the count is {}", count);
     return false;
@@ -66,7 +67,7 @@ int receive_matched(const char* function, void* buffer, std::int64_t count, MPI_
   const Call call{function};
   int error = MPI_SUCCESS;
   Request receive;
-  if (!set_buffer(call, buffer, count, type, receive, error)) return error;
+  if (!set_buffer(call, buffer, count, type, handle, receive, error)) return error;
   if (*handle == MPI_MESSAGE_NO_PROC) {
     *handle = MPI_MESSAGE_NULL;
     write_status(status, Message::null_status());
@@ -85,7 +86,8 @@ int start_matched(const char* function, void* buffer, std::int64_t count, MPI_Da
   const Call call{function};
   int error = MPI_SUCCESS;
   auto receive = std::make_unique<Request>();
-  if (!set_buffer(call, buffer, count, type, *receive, error)) return error;
+  if (!set_buffer(call, buffer, count, type, handle, *receive, error)) return error;
+  if ((error = call.check_requests(1, request)) != MPI_SUCCESS) return error;
   if (*handle == MPI_MESSAGE_NO_PROC) {
     *handle = MPI_MESSAGE_NULL;
     receive->status = Message::null_status();
@@ -112,6 +114,7 @@ using namespace weft::mpi;
 int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message* handle, MPI_Status* status) {
   Message message{{"MPI_Mprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = message.call.check_results(handle); error != MPI_SUCCESS) return error;
   if (message.is_null) {
     *handle = MPI_MESSAGE_NO_PROC;
     write_status(status, Message::null_status());
@@ -125,6 +128,8 @@ int MPI_Improbe(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* handle
                 MPI_Status* status) {
   Message message{{"MPI_Improbe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = message.call.check_results(flag, handle); error != MPI_SUCCESS)
+    return error;
   *flag = 1;
   if (message.is_null) {
     *handle = MPI_MESSAGE_NO_PROC;

@@ -41,20 +41,6 @@ BlockList uniform_blocks(Collective& c, const void* base, std::int64_t count, st
   return made;
 }
 
-BlockList listed_blocks(Collective& c, const void* base, Integers counts, Integers displacements,
-                        MPI_Datatype type, std::size_t blocks) {
-  if (!c.ok()) return {};
-  const Datatype* const datatype = c.call.communicated(type, c.error);
-  if (datatype == nullptr) return {};
-  BlockList made{const_cast<void*>(base), {}};
-  for (std::size_t i = 0; i < blocks; ++i) {
-    if (!c.check_count(counts[i])) return {};
-    made.blocks.push_back(
-        {displacements[i] * datatype->extent(), static_cast<std::uint64_t>(counts[i]), datatype});
-  }
-  return made;
-}
-
 int exchange(Collective& c, collective::Operation operation, const Neighbors& neighbors,
              BlockList input, BlockList output) {
   if (!c.ok()) return c.error;
@@ -100,7 +86,7 @@ int neighbor_allgatherv(Collective& c, const void* input, std::int64_t count, MP
   const Neighbors all = neighbors_of(c);
   return exchange(c, collective::Operation::allgather, all,
                   uniform_blocks(c, input, count, 0, type, all.destinations.size()),
-                  listed_blocks(c, output, counts, displacements, output_type, all.sources.size()));
+                  c.list(output, counts, displacements, output_type, all.sources.size()));
 }
 
 int neighbor_alltoall(Collective& c, const void* input, std::int64_t count, MPI_Datatype type,
@@ -116,10 +102,10 @@ int neighbor_alltoallv(Collective& c, const void* input, Integers counts, Intege
                        MPI_Datatype type, void* output, Integers output_counts,
                        Integers output_displacements, MPI_Datatype output_type) {
   const Neighbors all = neighbors_of(c);
-  return exchange(c, collective::Operation::alltoall, all,
-                  listed_blocks(c, input, counts, displacements, type, all.destinations.size()),
-                  listed_blocks(c, output, output_counts, output_displacements, output_type,
-                                all.sources.size()));
+  return exchange(
+      c, collective::Operation::alltoall, all,
+      c.list(input, counts, displacements, type, all.destinations.size()),
+      c.list(output, output_counts, output_displacements, output_type, all.sources.size()));
 }
 
 int neighbor_alltoallw(Collective& c, const void* input, Integers counts, Integers displacements,

@@ -174,7 +174,7 @@ Generation generation_of(const Partitioned& request, const Group& parent) {
 }
 
 int prepare_partitioned(Message message, bool sends, int parts, MPI_Request* handle) {
-  if (const int error = message.check(sends); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(sends, handle); error != MPI_SUCCESS) return error;
   if (parts < 1 || message.peer == MPI_ANY_SOURCE || message.tag == MPI_ANY_TAG) {
     return message.call.fail(
         message.communicator, MPI_ERR_ARG,
@@ -259,6 +259,9 @@ int MPI_Pready_range(int first, int last, MPI_Request request) {
 extern "C" int MPI_Pready_list(int count, const int* parts, MPI_Request request);
 int MPI_Pready_list(int count, const int* parts, MPI_Request request) {
   const Call call{"MPI_Pready_list"};
+  if (const int error = call.check_arrays(count, nullptr, parts); error != MPI_SUCCESS) {
+    return error;
+  }
   for (int i = 0; i < count; ++i) {
     if (const int error = make_ready(call, parts[i], parts[i], request); error != MPI_SUCCESS) {
       return error;
@@ -272,6 +275,7 @@ int MPI_Parrived(MPI_Request request, int part, int* flag) {
   int error = MPI_SUCCESS;
   Partitioned* const what = find_partitioned(call, request, false, part, part, error);
   if (what == nullptr) return error;
+  if ((error = call.check_results(flag)) != MPI_SUCCESS) return error;
   const Request& all = *library().requests.find(number_of(request));
   const auto arrived = [&] { return !all.is_active || all.done || what->has_arrived(part); };
   *flag = library().questions->is(arrived) ? 1 : 0;

@@ -40,7 +40,8 @@ struct Prepared {
 int prepare(const char* function, Mode mode, const void* buffer, std::int64_t count,
             MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* handle) {
   Message message{{function}, buffer, count, type, peer, tag, comm};
-  if (const int error = message.check(mode != Mode::receive); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(mode != Mode::receive, handle); error != MPI_SUCCESS)
+    return error;
   auto request = std::make_unique<Request>();
   request->starts = [prepared = Prepared{function, mode, peer, tag, message.communicator,
                                          message.buffer, message.is_null}](Request& self) {
@@ -79,11 +80,14 @@ WEFT_MPI_BOTH(MPI_Recv_init, prepare, Mode::receive)
 using namespace weft::mpi;
 
 int MPI_Start(MPI_Request* request) {
-  return start({"MPI_Start"}, *request);
+  const Call call{"MPI_Start"};
+  const int error = call.check_requests(1, request);
+  return error != MPI_SUCCESS ? error : start(call, *request);
 }
 
 int MPI_Startall(int count, MPI_Request* requests) {
   const Call call{"MPI_Startall"};
+  if (const int error = call.check_requests(count, requests); error != MPI_SUCCESS) return error;
   for (int i = 0; i < count; ++i) {
     if (const int error = start(call, requests[i]); error != MPI_SUCCESS) return error;
   }

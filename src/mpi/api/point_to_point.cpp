@@ -110,7 +110,7 @@ int send(Message&& message, bool synchronous) {
 }
 
 int start_send(Message&& message, bool synchronous, MPI_Request* handle) {
-  if (const int error = message.check(true); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(true, handle); error != MPI_SUCCESS) return error;
   if (!synchronous && message.send_now()) {
     *handle = sent_request();
     return MPI_SUCCESS;
@@ -144,7 +144,7 @@ int start_send(const char* function, const void* buffer, Count count, MPI_Dataty
                int tag, MPI_Comm comm, MPI_Request* request) {
   const Held held;
   const Plain plain(buffer, count, type, to, tag, comm);
-  if (send_plainly(plain, to, tag)) {
+  if (request != nullptr && send_plainly(plain, to, tag)) {
     *request = sent_request();
     return MPI_SUCCESS;
   }
@@ -174,7 +174,8 @@ template <class Count>
 int start_receive(const char* function, void* buffer, Count count, MPI_Datatype type, int from,
                   int tag, MPI_Comm comm, MPI_Request* handle) {
   const Held held;
-  if (const Plain plain(buffer, count, type, from, tag, comm); plain.group != nullptr) {
+  const Plain plain(buffer, count, type, from, tag, comm);
+  if (plain.group != nullptr && handle != nullptr) {
     Library& mpi = library();
     const Requests::Made made = mpi.requests.make();
     mpi.questions->receive(*plain.group, static_cast<std::uint32_t>(from), tag, plain.buffer,
@@ -183,7 +184,7 @@ int start_receive(const char* function, void* buffer, Count count, MPI_Datatype 
     return mpi.transfer->failure() ? Call{function}.settle(&library().world) : MPI_SUCCESS;
   }
   Message message{{function}, buffer, count, type, from, tag, comm};
-  if (const int error = message.check(false); error != MPI_SUCCESS) return error;
+  if (const int error = message.check(false, handle); error != MPI_SUCCESS) return error;
   const Requests::Made made = library().requests.make();
   message.start_receive(*made.request);
   *handle = handle_of(abi::made_request, made.number);
@@ -225,6 +226,8 @@ int get_count(const char* function, const MPI_Status* status, MPI_Datatype type,
   const Call call{function};
   const Datatype* const datatype = call.type(type, error);
   if (datatype == nullptr) return error;
+  if ((error = call.check_status(status)) != MPI_SUCCESS) return error;
+  if ((error = call.check_results(count)) != MPI_SUCCESS) return error;
   const std::uint64_t bytes = abi::bytes_in(*status);
   const std::uint64_t size = datatype->size();
   const bool is_whole = size == 0 ? bytes == 0 : bytes % size == 0;
@@ -254,6 +257,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) 
   Message message{{"MPI_Iprobe"}, nullptr, 0, MPI_BYTE, from, tag, comm};
   if (const int error = message.check(false); error != MPI_SUCCESS)
     return message.call.result(error);
+  if (const int error = message.call.check_results(flag); error != MPI_SUCCESS) return error;
   const auto found = message.is_null ? std::optional(Message::null_status())
                                      : library().questions->probe(message.communicator->group,
                                                                   message.match_source(),
@@ -278,6 +282,9 @@ int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
 }
 
 int MPI_Test_cancelled(const MPI_Status* status, int* flag) {
+  const Call call{"MPI_Test_cancelled"};
+  if (const int error = call.check_status(status); error != MPI_SUCCESS) return error;
+  if (const int error = call.check_results(flag); error != MPI_SUCCESS) return error;
   *flag = abi::is_cancelled(*status) ? 1 : 0;
   return MPI_SUCCESS;
 }

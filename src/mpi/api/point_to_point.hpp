@@ -32,6 +32,11 @@ struct Message {
     const bool is_rank = peer >= 0 && static_cast<std::uint32_t>(peer) < communicator->group.size();
     return is_rank && tag >= 0 && address != nullptr ? MPI_SUCCESS : check_otherwise(sends);
   }
+  /// The same of a call that gives a request.
+  int check(bool sends, const MPI_Request* handle) {
+    const int failed = check(sends);
+    return failed != MPI_SUCCESS ? failed : call.check_requests(1, handle, communicator);
+  }
   void start_send(bool synchronous, Request& request);
   void start_receive(Request& request);
   /// A short send that needs no request. False: nothing has happened.

@@ -297,6 +297,7 @@ int reduce_scatter(Collective& c, const void* input, void* output, Integers coun
                    MPI_Datatype type, MPI_Op op) {
   if (!c.ok()) return c.error;
   std::vector<std::int64_t> all(local_group(c.call, *c.communicator).size());
+  if (!c.check_arrays(all.size(), counts)) return c.error;
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = counts[i];
   if (is_inter(c)) return inter::reduce_scatter(c, input, output, all, type, op);
   return fold_blocks(c, input, output, all, type, op);

@@ -100,6 +100,8 @@ int get_elements(const char* function, const MPI_Status* status, MPI_Datatype ty
   const Call call{function};
   const Parts parts(call, type);
   if (parts.type == nullptr) return MPI_ERR_TYPE;
+  if (const int error = call.check_status(status); error != MPI_SUCCESS) return error;
+  if (const int error = call.check_results(count); error != MPI_SUCCESS) return error;
   const std::uint64_t bytes = abi::bytes_in(*status);
   const Elements found = within_array(call, parts, {unlimited, bytes});
   *count = static_cast<Number>(MPI_UNDEFINED);
@@ -115,6 +117,7 @@ int set_elements(const char* function, MPI_Status* status, MPI_Datatype type, st
   const Call call{function};
   const Parts parts(call, type);
   if (parts.type == nullptr) return MPI_ERR_TYPE;
+  if (const int error = call.check_status(status); error != MPI_SUCCESS) return error;
   const Elements found = within_array(call, parts, {static_cast<std::uint64_t>(count), unlimited});
   abi::write_bytes(*status, found.bytes, abi::is_cancelled(*status));
   return MPI_SUCCESS;
@@ -140,6 +143,8 @@ int MPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype type, MPI_Count c
 }
 
 int MPI_Status_set_cancelled(MPI_Status* status, int flag) {
+  const Call call{"MPI_Status_set_cancelled"};
+  if (const int error = call.check_status(status); error != MPI_SUCCESS) return error;
   abi::write_bytes(*status, abi::bytes_in(*status), flag != 0);
   return MPI_SUCCESS;
 }

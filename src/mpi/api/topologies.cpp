@@ -60,7 +60,9 @@ namespace {
 struct TopologyCall : CommunicatorCall {
   const Topology* topology = nullptr;
 
-  TopologyCall(const char* function, MPI_Comm comm, int kind) : CommunicatorCall(function, comm) {
+  template <class... Results>
+  TopologyCall(const char* function, MPI_Comm comm, int kind, const Results*... results)
+      : CommunicatorCall(function, comm, results...) {
     if (object == nullptr) return;
     const Topology* const found = object->topology.get();
     if (found != nullptr && found->kind == kind) {
@@ -176,7 +178,7 @@ int map_rank(const CommunicatorCall& call, std::size_t processes, int* rank) {
 using namespace weft::mpi;
 
 int MPI_Topo_test(MPI_Comm comm, int* kind) {
-  const CommunicatorCall call("MPI_Topo_test", comm);
+  const CommunicatorCall call("MPI_Topo_test", comm, kind);
   if (!call) return call.error;
   *kind = call->topology != nullptr ? call->topology->kind : MPI_UNDEFINED;
   return MPI_SUCCESS;
@@ -186,6 +188,7 @@ int MPI_Dims_create(int processes, int dimensions, int* sizes) {
   const Call call{"MPI_Dims_create"};
   int rest = processes;
   std::size_t open = 0;
+  if (const int error = call.check_arrays(dimensions, nullptr, sizes)) return error;
   for (int d = 0; d < dimensions; ++d) {
     if (sizes[d] == 0) {
       ++open;
@@ -210,19 +213,25 @@ int MPI_Dims_create(int processes, int dimensions, int* sizes) {
 
 int MPI_Cart_create(MPI_Comm comm, int dimensions, const int* sizes, const int* periods, int,
                     MPI_Comm* made) {
+  const Call call{"MPI_Cart_create"};
+  int error = MPI_SUCCESS;
   Topology grid{.kind = MPI_CART,
-                .sizes = {sizes, sizes + dimensions},
-                .periods = {periods, periods + dimensions}};
+                .sizes = call.integers(sizes, dimensions, error),
+                .periods = call.integers(periods, dimensions, error)};
+  if (error != MPI_SUCCESS) return error;
   const std::size_t processes = product(grid.sizes);
-  return make({"MPI_Cart_create"}, comm, processes, std::move(grid), made);
+  return make(call, comm, processes, std::move(grid), made);
 }
 
 int MPI_Cart_map(MPI_Comm comm, int dimensions, const int* sizes, const int*, int* rank) {
-  return map_rank({"MPI_Cart_map", comm}, product({sizes, sizes + dimensions}), rank);
+  const CommunicatorCall call("MPI_Cart_map", comm, rank);
+  int error = call.error;
+  const std::vector<int> all = call.integers(sizes, dimensions, error);
+  return error != MPI_SUCCESS ? error : map_rank(call, product(all), rank);
 }
 
 int MPI_Cartdim_get(MPI_Comm comm, int* dimensions) {
-  const TopologyCall call("MPI_Cartdim_get", comm, MPI_CART);
+  const TopologyCall call("MPI_Cartdim_get", comm, MPI_CART, dimensions);
   if (call) *dimensions = static_cast<int>(call->sizes.size());
   return call.error;
 }
@@ -230,6 +239,9 @@ int MPI_Cartdim_get(MPI_Comm comm, int* dimensions) {
 int MPI_Cart_get(MPI_Comm comm, int room, int* sizes, int* periods, int* coordinates) {
   const TopologyCall call("MPI_Cart_get", comm, MPI_CART);
   if (!call) return call.error;
+  if (const int error = call.check_arrays(room, call.object, sizes, periods, coordinates)) {
+    return error;
+  }
   const auto own = call->coordinates_of(static_cast<int>(call.object->group.rank));
   for (std::size_t d = 0; d < call->sizes.size() && d < static_cast<std::size_t>(room); ++d) {
     sizes[d] = call->sizes[d];
@@ -240,9 +252,13 @@ int MPI_Cart_get(MPI_Comm comm, int room, int* sizes, int* periods, int* coordin
 }
 
 int MPI_Cart_rank(MPI_Comm comm, const int* coordinates, int* rank) {
-  const TopologyCall call("MPI_Cart_rank", comm, MPI_CART);
+  const TopologyCall call("MPI_Cart_rank", comm, MPI_CART, rank);
   if (!call) return call.error;
-  const int found = call->rank_at({coordinates, coordinates + call->sizes.size()});
+  int error = MPI_SUCCESS;
+  const int dimensions = static_cast<int>(call->sizes.size());
+  std::vector<int> place = call.integers(coordinates, dimensions, error);
+  if (error != MPI_SUCCESS) return error;
+  const int found = call->rank_at(std::move(place));
   if (found == MPI_PROC_NULL) {
     return call.fail(call.object, MPI_ERR_ARG, "the coordinates are outside of the grid");
   }
@@ -256,13 +272,14 @@ int MPI_Cart_coords(MPI_Comm comm, int rank, int room, int* coordinates) {
   if (rank < 0 || static_cast<std::uint32_t>(rank) >= call.object->group.size()) {
     return call.fail(call.object, MPI_ERR_RANK, "{} is no rank of the grid", rank);
   }
+  if (const int error = call.check_arrays(room, call.object, coordinates)) return error;
   const auto found = call->coordinates_of(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), coordinates);
   return MPI_SUCCESS;
 }
 
 int MPI_Cart_shift(MPI_Comm comm, int dimension, int distance, int* source, int* destination) {
-  const TopologyCall call("MPI_Cart_shift", comm, MPI_CART);
+  const TopologyCall call("MPI_Cart_shift", comm, MPI_CART, source, destination);
   if (!call) return call.error;
   const auto d = static_cast<std::size_t>(dimension);
   if (dimension < 0 || d >= call->sizes.size()) {
@@ -279,8 +296,10 @@ int MPI_Cart_shift(MPI_Comm comm, int dimension, int distance, int* source, int*
 }
 
 int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* made) {
-  const TopologyCall call("MPI_Cart_sub", comm, MPI_CART);
+  const TopologyCall call("MPI_Cart_sub", comm, MPI_CART, made);
   if (!call) return call.error;
+  const auto dimensions = static_cast<std::int64_t>(call->sizes.size());
+  if (const int none = call.check_arrays(dimensions, call.object, remains)) return none;
   const auto own = call->coordinates_of(static_cast<int>(call.object->group.rank));
   Topology part;
   int color = 0, key = 0;
@@ -301,17 +320,20 @@ int MPI_Cart_sub(MPI_Comm comm, const int* remains, MPI_Comm* made) {
 
 int MPI_Graph_create(MPI_Comm comm, int nodes, const int* ends, const int* edges, int,
                      MPI_Comm* made) {
-  Topology graph{.kind = MPI_GRAPH, .ends = {ends, ends + nodes}};
-  if (nodes > 0) graph.edges.assign(edges, edges + ends[nodes - 1]);
-  return make({"MPI_Graph_create"}, comm, static_cast<std::size_t>(nodes), std::move(graph), made);
+  const Call call{"MPI_Graph_create"};
+  int error = MPI_SUCCESS;
+  Topology graph{.kind = MPI_GRAPH, .ends = call.integers(ends, nodes, error)};
+  graph.edges = call.integers(edges, graph.ends.empty() ? 0 : graph.ends.back(), error);
+  if (error != MPI_SUCCESS) return error;
+  return make(call, comm, static_cast<std::size_t>(nodes), std::move(graph), made);
 }
 
 int MPI_Graph_map(MPI_Comm comm, int nodes, const int*, const int*, int* rank) {
-  return map_rank({"MPI_Graph_map", comm}, static_cast<std::size_t>(nodes), rank);
+  return map_rank({"MPI_Graph_map", comm, rank}, static_cast<std::size_t>(nodes), rank);
 }
 
 int MPI_Graphdims_get(MPI_Comm comm, int* nodes, int* edges) {
-  const TopologyCall call("MPI_Graphdims_get", comm, MPI_GRAPH);
+  const TopologyCall call("MPI_Graphdims_get", comm, MPI_GRAPH, nodes, edges);
   if (!call) return call.error;
   *nodes = static_cast<int>(call->ends.size());
   *edges = static_cast<int>(call->edges.size());
@@ -321,6 +343,8 @@ int MPI_Graphdims_get(MPI_Comm comm, int* nodes, int* edges) {
 int MPI_Graph_get(MPI_Comm comm, int nodes, int edge_room, int* ends, int* edges) {
   const TopologyCall call("MPI_Graph_get", comm, MPI_GRAPH);
   if (!call) return call.error;
+  if (const int error = call.check_arrays(nodes, call.object, ends)) return error;
+  if (const int error = call.check_arrays(edge_room, call.object, edges)) return error;
   const auto copy = [](const std::vector<int>& from, int room, int* to) {
     std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(room)), to);
   };
@@ -330,7 +354,7 @@ int MPI_Graph_get(MPI_Comm comm, int nodes, int edge_room, int* ends, int* edges
 }
 
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* count) {
-  const TopologyCall call("MPI_Graph_neighbors_count", comm, MPI_GRAPH);
+  const TopologyCall call("MPI_Graph_neighbors_count", comm, MPI_GRAPH, count);
   if (call) *count = static_cast<int>(call->receives_from(rank).size());
   return call.error;
 }
@@ -338,6 +362,7 @@ int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* count) {
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int* neighbors) {
   const TopologyCall call("MPI_Graph_neighbors", comm, MPI_GRAPH);
   if (!call) return call.error;
+  if (const int error = call.check_arrays(room, call.object, neighbors)) return error;
   const auto found = call->receives_from(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), neighbors);
   return MPI_SUCCESS;
