@@ -59,6 +59,11 @@ static void messages(MPI_Comm world) {
   REQUEST(MPI_Send_init(&value, 1, MPI_INT, rank, 0, world, NULL));
   REQUEST(MPI_Recv_init(&value, 1, MPI_INT, rank, 0, world, NULL));
   REQUEST(MPI_Grequest_start(NULL, NULL, NULL, NULL, NULL));
+#if MPI_VERSION >= 4
+  REQUEST(MPI_Isendrecv(&value, 1, MPI_INT, rank, 0, &size, 1, MPI_INT, rank, 0, world, NULL));
+  REQUEST(MPI_Psend_init(&value, 1, 1, MPI_INT, rank, 0, world, MPI_INFO_NULL, NULL));
+  REQUEST(MPI_Bcast_init(&value, 1, MPI_INT, 0, world, MPI_INFO_NULL, NULL));
+#endif
   ARG(MPI_Iprobe(rank, 0, world, NULL, &status));
   ARG(MPI_Improbe(rank, 0, world, NULL, NULL, &status));
   ARG(MPI_Mprobe(MPI_PROC_NULL, 0, world, NULL, &status));
