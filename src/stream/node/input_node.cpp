@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t intervals_kept = 4096;
 /// The most that the thread for a source's files reads ahead.
 constexpr ByteCount read_ahead = ByteCount::mib(8);
-/// A job whose nodes leave one after the other has no majority for a moment.
-constexpr Duration worth_telling = Duration::seconds(1);
+/// A job whose nodes leave one after the other has no majority for some milliseconds.
+constexpr Duration worth_telling = Duration::milliseconds(200);
 
 MirroredBytes bytes_of(const MirroredRing& ring) {
   return {ring.memory().data(), ring.memory().size()};
