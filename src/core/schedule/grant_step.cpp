@@ -18,6 +18,7 @@ constexpr std::uint64_t judged = 2;
 constexpr std::uint64_t most_rounds = 8;
 constexpr std::uint64_t least_patience = 16;  // rounds
 constexpr std::uint64_t most_patience = 1 << 14;
+/// On a longer path an input node that waits costs more than the spread.
 constexpr double most_rounds_on_path = 2.5;
 /// With more in flight, in paths, an input node waits only after all that is queued in front of its
 /// link, too late to tell.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GrantStep: which input nodes are to wait for the last one, once. Input nodes that all have much
-// to send go on at the pace of their links. One that fell behind therefore stays behind, although
+// GrantStep: which input nodes are to wait for the last one. Input nodes that all have much to send
+// go on at the pace of their links. One that fell behind once therefore stays behind, although
 // nothing is slow any more. docs/schedules.md has the reasoning.
 #pragma once
 
