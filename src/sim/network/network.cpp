@@ -137,9 +137,15 @@ void Network::set_levels(std::span<const LevelOptions> levels) {
     }
     priorities_.push_back(priority);
   }
-  for (Transmitter& t : transmitters_) {
-    t.turns = turns;
-    t.passed_over = 0;
+  for (std::uint32_t number = 0; number < transmitters_.size(); ++number) {
+    const Port at = port(number);
+    at.transmitter.turns = turns;
+    at.transmitter.passed_over = 0;
+    // A turn that an old weight gave is over, and only a debt remains.
+    for (std::uint32_t level = 0; level < levels.size(); ++level) {
+      LevelState& of = level_state(at, level);
+      of.allowance = std::min(of.allowance, 0);
+    }
   }
 }
 

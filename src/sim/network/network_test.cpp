@@ -200,6 +200,26 @@ TEST_F(network, a_higher_priority_goes_first_and_leaves_the_shares_of_others_alo
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(arrived_[i].tag, first[i]) << i;
 }
 
+TEST_F(network, a_new_weight_ends_the_turn_that_the_old_one_gave) {
+  NetworkOptions o = simple();
+  o.levels = {{.weight = 1}, {.weight = 255}};
+  build(star_of(2), o);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    for (std::uint8_t level = 0; level < 2; ++level) send(0, 1, 1000, level, level);
+  }
+  run(10'500 * ns);
+  const std::array<LevelOptions, 2> equal{};
+  network_->set_levels(equal);
+  arrived_.clear();
+  run();
+  // Level 1 is in its turn of 255 packets. Packet 10 is on the host's link, which has sent it at
+  // 11 us, and is the switch's next but one: both ports alternate from then on.
+  ASSERT_GE(arrived_.size(), 22u);
+  std::array<int, 2> packets{};
+  for (std::size_t i = 2; i < 22; ++i) ++packets[arrived_[i].tag];
+  EXPECT_EQ(packets, (std::array<int, 2>{10, 10}));
+}
+
 TEST_F(network, without_credits_a_sender_waits_until_the_buffer_is_free) {
   NetworkOptions o = simple();
   o.buffer_bytes = 1000;
