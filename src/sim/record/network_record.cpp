@@ -52,7 +52,8 @@ std::vector<std::uint32_t> levels_of(const Topology& t) {
   return levels;
 }
 
-void place(const FatTreeShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
+void place(const FatTreeShape& shape, report::NetworkTopology& out, const Topology& t) {
+  const std::uint32_t hosts = t.hosts();
   out.shape = shape.levels == 1 ? "star" : "fat-tree";
   if (shape.levels < 3 || shape.leaves_per_pod == 0) return;
   const std::uint32_t pods = shape.pods();
@@ -69,18 +70,21 @@ void place(const FatTreeShape& shape, report::NetworkTopology& out, std::uint32_
   }
 }
 
-void place(const DragonflyShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
+/// Groups have equally many hosts, so that the routers of none need be full.
+void place(const DragonflyShape& shape, report::NetworkTopology& out, const Topology& t) {
   out.shape = "dragonfly";
   const std::uint32_t routers = std::max(shape.routers_per_group(), 1U);
   for (std::uint32_t v = 0; v < out.vertices.size(); ++v) {
-    const std::uint32_t router = v < hosts ? v / std::max(shape.hosts_per_router, 1U) : v - hosts;
-    out.vertices[v].group = router / routers;
-    if (v >= hosts) out.vertices[v].level = 1;
+    const bool is_host = t.is_host(Vertex(v));
+    const Vertex at = is_host ? t.peer(t.link({Vertex(v), PortNumber(0)})).vertex : Vertex(v);
+    out.vertices[v].group = (at.value() - t.hosts()) / routers;
+    if (!is_host) out.vertices[v].level = 1;
   }
 }
 
-void place(const TorusShape& shape, report::NetworkTopology& out, std::uint32_t hosts) {
+void place(const TorusShape& shape, report::NetworkTopology& out, const Topology& t) {
   out.shape = "torus";
+  const std::uint32_t hosts = t.hosts();
   for (std::uint32_t v = hosts; v < out.vertices.size(); ++v) {
     std::uint32_t rest = v - hosts;
     out.vertices[v].level = 1;
@@ -91,7 +95,7 @@ void place(const TorusShape& shape, report::NetworkTopology& out, std::uint32_t 
   }
 }
 
-void place(std::monostate, report::NetworkTopology& out, std::uint32_t) {
+void place(std::monostate, report::NetworkTopology& out, const Topology&) {
   out.shape = "other";
 }
 
@@ -170,7 +174,7 @@ report::NetworkTopology network_topology(const Recorder& recorder) {
     out.vertices.push_back(
         {.host = t.is_host(Vertex(v)), .name = t.label(Vertex(v)), .level = levels[v]});
   }
-  std::visit([&](const auto& shape) { place(shape, out, t.hosts()); }, t.shape());
+  std::visit([&](const auto& shape) { place(shape, out, t); }, t.shape());
   out.links.reserve(t.links());
   for (std::uint32_t l = 0; l < t.links(); ++l) {
     const LinkId link(l);

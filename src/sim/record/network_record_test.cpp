@@ -71,6 +71,18 @@ TEST(network_record, says_where_everything_stands_in_a_dragonfly) {
   }
 }
 
+TEST(network_record, says_the_groups_of_hosts_in_a_dragonfly_whose_routers_are_not_full) {
+  // 100 hosts in 6 groups of 6 routers with 3 places each: 17 in a group, or 16.
+  const NetworkRecording r = record("dragonfly:100", TrafficPattern::uniform);
+  EXPECT_EQ(r.topology.vertices[16].group, 0u);
+  EXPECT_EQ(r.topology.vertices[17].group, 1u);
+  EXPECT_EQ(r.topology.vertices[99].group, 5u);
+  for (const auto& link : r.topology.links) {
+    const bool same = r.topology.vertices[link.from].group == r.topology.vertices[link.to].group;
+    EXPECT_EQ(same, link.kind != "global");
+  }
+}
+
 TEST(network_record, says_where_everything_stands_in_a_torus) {
   const NetworkRecording r = record("torus:4x3", TrafficPattern::uniform);
   EXPECT_EQ(r.topology.shape, "torus");
