@@ -45,7 +45,7 @@ class NetworkUser {
   /// The last byte is at the destination. Messages of one pair may overtake each other when they
   /// are on different paths or take turns.
   virtual void on_arrived(const Message& message) = 0;
-  /// A lossy link has lost it; only of messages that may be lost.
+  /// A lossy link has lost it; only of messages that may be lost, and after on_sent.
   virtual void on_lost(const Message& /*message*/) {}
   /// A word of the same user in another part (Network::tell). Between events.
   virtual void on_told(std::span<const std::byte> word);
@@ -280,10 +280,9 @@ class Network final : public EventHandler {
   }
   inline std::uint32_t take_packet(Port port, std::uint32_t lane_index);
   template <bool kAtHost>
-  void transmit(Port port, std::uint32_t lane_index, std::uint32_t packet);
+  bool transmit(Port port, std::uint32_t lane_index, std::uint32_t packet);
   bool arrives_unheard(Port port, std::uint32_t packet, PicoInstant& at);
-  bool is_lost(Port port, std::uint32_t lane_index, std::uint32_t packet,
-               const net::Transit& transit);
+  bool is_lost(Port port, std::uint32_t packet, const net::Transit& transit);
   inline void leave_buffer(const Packet& packet, PicoInstant departure);
   inline void take_room(Port port, std::uint32_t lane_index, std::uint32_t bytes);
   inline void count_packet(Port port, std::uint32_t lane_index, std::uint32_t bytes);
@@ -308,7 +307,7 @@ class Network final : public EventHandler {
   std::uint32_t sender_of(const LossCrossing& crossing);
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
-  void lose(Port port, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
+  bool lose(Port port, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
   void send_again(const Event& event);
   // adapter.cpp: hosts
   Adapter& adapter_of(const MessageRequest& request);

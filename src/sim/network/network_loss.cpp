@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Links that are declared lossy, and hosts that send again.
+#include <utility>
+
 #include "sim/network/network.hpp"
 
 namespace weft::sim {
@@ -22,7 +24,8 @@ bool Network::loses(LinkId l) {
   return at->second.rng.below(million) < at->second.parts_per_million;
 }
 
-void Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoInstant arrival) {
+/// Returns whether the record of the packet's message remains.
+bool Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoInstant arrival) {
   const Packet packet = packets_[p];
   packets_.give_back(p);
   ++lost_;
@@ -31,9 +34,13 @@ void Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoIns
   const Message& message = messages_[packet.message];
   const MessageRequest& request = message.request;
   if (request.may_be_lost) {
-    const Message gone = message;
+    Message gone = message;
     forget(packet.message);
-    return users_[gone.request.user]->on_lost(gone);
+    NetworkUser& user = *users_[gone.request.user];
+    // Its host's own link has lost it. The user may post more, which may take the record.
+    if (!std::exchange(gone.sent, true)) user.on_sent(gone, t.clock.free_at());
+    user.on_lost(gone);
+    return false;
   }
   const Vertex host = topology_.host(request.source);
   const std::uint32_t source = t.own.value();
@@ -42,7 +49,7 @@ void Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoIns
   if (owns(host) && !message.foreign) {
     engine_.schedule(source, again, EventKind::packet_lost, host.value(), 0,
                      std::uint64_t{packet.message} << 32 | payload);
-    return;
+    return true;
   }
   const LossCrossing crossing{.payload = payload,
                               .time = again,
@@ -66,6 +73,7 @@ void Network::lose(Port port, std::uint32_t lane_index, std::uint32_t p, PicoIns
   }
   --messages_[packet.message].packets;
   release(packet.message);
+  return true;
 }
 
 void Network::send_again(const Event& event) {

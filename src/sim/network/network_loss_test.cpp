@@ -66,7 +66,10 @@ class network_loss : public testing::Test, public NetworkUser {
   void on_sent(const Message& m, PicoInstant departure) override {
     sent_.emplace_back(m.request.tag, departure.ticks());
   }
-  void on_lost(const Message& m) override { lost_.push_back(m.request.tag); }
+  void on_lost(const Message& m) override {
+    lost_.push_back(m.request.tag);
+    if (answers_losses_) send(0, 1, 1000, m.request.tag + 1);
+  }
   void on_arrived(const Message& m) override {
     arrived_.emplace_back(m.request.tag, engine_->now().ticks());
   }
@@ -78,6 +81,7 @@ class network_loss : public testing::Test, public NetworkUser {
   std::unique_ptr<Network> network_;
   Times sent_, arrived_;
   std::vector<std::uint64_t> lost_;
+  bool answers_losses_ = false;  // with another message
 };
 
 TEST_F(network_loss, a_lost_packet_is_sent_again_by_its_host) {
@@ -103,6 +107,20 @@ TEST_F(network_loss, a_message_that_may_be_lost_is_gone_and_its_user_is_told) {
   run(100 * us);
   EXPECT_EQ(lost_, std::vector<std::uint64_t>{7});
   EXPECT_TRUE(arrived_.empty());
+  EXPECT_TRUE(network_->at_rest());
+}
+
+TEST_F(network_loss, users_may_post_when_a_message_is_lost_on_the_link_of_its_host) {
+  build(2);
+  answers_losses_ = true;
+  network_->set_loss(from_host(0), 1'000'000);
+  network_->send({.source = 0, .destination = 1, .bytes = 1000, .tag = 7, .may_be_lost = true});
+  network_->set_loss(from_host(0), 0);
+  run(100 * us);
+  // Both have left the host: the lost one, and the one that its user posted then.
+  EXPECT_EQ(lost_, std::vector<std::uint64_t>{7});
+  EXPECT_EQ(sent_, (Times{{7, 1 * us}, {8, 2 * us}}));
+  EXPECT_EQ(arrived_, (Times{{8, 2 * us + 120 * ns}}));
   EXPECT_TRUE(network_->at_rest());
 }
 

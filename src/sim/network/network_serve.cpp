@@ -85,7 +85,10 @@ void Network::enqueue(Port out, std::uint32_t lane_index, PortNumber in, std::ui
   Packet& packet = packets_[p];
   if (observer_ != nullptr) [[unlikely]]
     tell_queued(out, lane_index, packet.bytes);
-  if (passes_at_once(out, lane_index, packet.bytes)) return transmit<false>(out, lane_index, p);
+  if (passes_at_once(out, lane_index, packet.bytes)) {
+    transmit<false>(out, lane_index, p);
+    return;
+  }
   LevelState& level = state_of(out, lane_index);
   level.queued += packet.bytes;
   level.waited -= ticks_of(engine_.now());
@@ -167,9 +170,10 @@ bool Network::serve_as(Port port) {
   charge(port, picked, packets_[p].bytes);
   const bool message_sent = kAtHost && packets_[p].last;
   const std::uint32_t m = packets_[p].message;
-  transmit<kAtHost>(port, picked.lane, p);
+  const bool is_kept = transmit<kAtHost>(port, picked.lane, p);
   const PicoInstant free = t.clock.free_at();
   if (t.waiting != 0) wake_at(port, free);
+  if (kAtHost && !is_kept) return true;
   // Last, since the user may post more.
   if (message_sent && !std::exchange(messages_[m].sent, true)) {
     users_[messages_[m].request.user]->on_sent(messages_[m], free);
@@ -448,9 +452,9 @@ void Network::count_overflow(Port port, std::uint32_t level) {
   ++packets_overflown_[{number_of(port), static_cast<std::uint8_t>(level)}];
 }
 
-/// The link is free, and begins to send now.
+/// The link is free, and begins to send now. false: it has lost the packet's message for good.
 template <bool kAtHost>
-void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
+bool Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
   Transmitter& t = port.transmitter;
   Packet& packet = packets_[p];
   auto [start, departure] = t.clock.send(engine_.now(), packet.bytes, t.rate);
@@ -463,7 +467,9 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
   if (!kAtHost) leave_buffer(packet, departure);
   if (!t.never_starves) take_room(port, lane_index, packet.bytes);
   count_packet(port, lane_index, packet.bytes);
-  if (looks_closer_ && is_lost(port, lane_index, p, {start, departure, arrival})) return;
+  if (looks_closer_ && is_lost(port, p, {start, departure, arrival})) {
+    return lose(port, lane_index, p, arrival);
+  }
   packet.lane = static_cast<std::uint16_t>(lane_index);
 
   PicoInstant at = arrival;
@@ -471,18 +477,21 @@ void Network::transmit(Port port, std::uint32_t lane_index, std::uint32_t p) {
     // A host takes every packet: the room is free again at once.
     packet.arrived_by = kNone;
     return_credit(port, arrival + cable, packet.bytes, lane_index);
-    if (!packet.alone && owns(t.peer) && arrives_unheard(port, p, at)) return;
+    if (!packet.alone && owns(t.peer) && arrives_unheard(port, p, at)) return true;
   } else {
     packet.arrived_by = number_of(port);
     packet.tail = arrival + options_.switch_delay;
     at = options_.cut_through ? start + cable + options_.switch_delay : packet.tail;
   }
-  if (!owns(t.peer)) [[unlikely]]
-    return send_across(port, at, p);
+  if (!owns(t.peer)) [[unlikely]] {
+    send_across(port, at, p);
+    return true;
+  }
   const Arrival next(p, t.to_host ? KnownHop() : router_.foresee(t.peer, packet.route),
                      facts_[lane_index].first);
   engine_.schedule(t.own.value(), at, EventKind::packet_arrives, t.peer.value(),
                    t.peer_port.value(), next.payload());
+  return true;
 }
 
 /// Packets of a message reach their host by one link, so the last one that it sends completes the
@@ -506,17 +515,14 @@ bool Network::arrives_unheard(Port port, std::uint32_t p, PicoInstant& at) {
 }
 
 /// The rare part of a transmission: an observer hears of it, and a lossy link may lose the packet.
-bool Network::is_lost(Port port, std::uint32_t lane_index, std::uint32_t p,
-                      const net::Transit& transit) {
+bool Network::is_lost(Port port, std::uint32_t p, const net::Transit& transit) {
   const Packet& packet = packets_[p];
   if (observer_ != nullptr) {
     const Message& message = messages_[packet.message];
     const std::uint64_t header = port.transmitter.at_host ? header_of(message.request) : 0;
     observer_->on_transmit(link(port), packet, message, packet.bytes - header, transit);
   }
-  if (losses_.empty() || !loses(link(port))) return false;
-  lose(port, lane_index, p, transit.arrival);
-  return true;
+  return !losses_.empty() && loses(link(port));
 }
 
 void Network::return_credit(Port port, PicoInstant at, std::uint32_t bytes, std::uint32_t lane) {
