@@ -25,7 +25,9 @@ class LinkClock {
 
   /// Queues `bytes` at `now` behind all earlier calls, even behind those with a later `now`.
   Times send(PicoInstant now, std::uint64_t bytes, Bandwidth rate) {
-    if (now >= free_at_) {
+    // At free_at() itself the rest is not yet over: a sender that comes when it is told to would
+    // lose a part of a picosecond each time.
+    if (now > free_at_) {
       free_at_ = now;
       remainder_ = 0;
     }

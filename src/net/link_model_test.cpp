@@ -87,6 +87,18 @@ TEST(link_model, a_million_small_messages_end_when_one_large_message_does) {
   EXPECT_EQ(last.departure, large.send(at(0), ByteCount(7'000'000)).departure);
 }
 
+TEST(link_model, a_sender_that_comes_when_the_link_is_free_carries_the_rest_too) {
+  // A byte takes 33 1/3 ps.
+  LinkModel l = link(30'000'000'000);
+  for (int i = 0; i < 3'000; ++i) l.send(l.idle_from(), ByteCount(1));
+  EXPECT_EQ(l.idle_from(), at(100'000));
+  // A picosecond later the link has been idle.
+  l.send(at(100'001), ByteCount(1));
+  EXPECT_EQ(l.idle_from(), at(100'035));
+  l.send(at(100'036), ByteCount(1));
+  EXPECT_EQ(l.idle_from(), at(100'070));
+}
+
 TEST(link_model, a_rest_of_a_picosecond_still_counts_as_busy) {
   LinkModel l = link(3);
   (void)l.send(at(0), ByteCount(1));  // free at 333333333333 1/3

@@ -33,7 +33,7 @@ class alignas(16) SharedLink {
     for (;;) {
       const Wide seen = load();
       State next = unpack(seen);
-      if (ready > next.busy_until) next = {ready, 0};
+      if (ready > round_up(next)) next = {ready, 0};
       const Picoseconds start = round_up(next);
       advance(next, bytes, rate);
       if (exchange(seen, pack(next))) return {start, round_up(next)};

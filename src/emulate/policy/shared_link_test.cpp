@@ -45,6 +45,7 @@ TEST(shared_link, it_agrees_with_the_link_model_to_the_picosecond) {
     Picoseconds now = 0;
     for (int i = 0; i < 2'000; ++i) {
       now += static_cast<Picoseconds>(rng.next() % 1'000'000'000);
+      if (i % 3 == 0) now = link.free_from();
       const std::uint64_t bytes = rng.next() % 100'000;
       const net::Transit expected = model.send(PicoInstant(now), ByteCount(bytes));
       const Passage passage = link.send(now, bytes, rate);
