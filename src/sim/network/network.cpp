@@ -41,6 +41,7 @@ Network::Network(const Topology& topology, const Router& router, const NetworkOp
   }
   for (const CableKind kind : {CableKind::host, CableKind::local, CableKind::global}) {
     latencies_[static_cast<std::size_t>(kind)] = options_.link(kind).latency;
+    rates_differ_ = rates_differ_ || options_.link(kind).rate != options_.host_link.rate;
   }
   build(seed);
 }
@@ -201,6 +202,7 @@ void Network::deliver(std::uint32_t p) {
 }
 
 void Network::set_rate(LinkId link, Bandwidth rate) {
+  rates_differ_ = true;
   if (!is_here(link)) return;
   const Port changed = port(number_of(link));
   Transmitter& t = changed.transmitter;

@@ -246,6 +246,7 @@ class Network final : public EventHandler {
   // inline there: calls that looked everything up again took a tenth of a hop's instructions.
   void on_arrival(const Event& event);
   inline Hop hop_of(const Event& event, Packet& packet, const Port& first);
+  bool waits_for_rest(const Event& event, const Packet& packet, Hop hop, Bandwidth rate);
   inline void enqueue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   inline bool join_queue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   bool serve(Port port);  // true: sent something
@@ -367,6 +368,7 @@ class Network final : public EventHandler {
   std::uint64_t lost_ = 0;
   NetworkObserver* observer_ = nullptr;
   bool looks_closer_ = false;  // at transmissions: an observer is told, or links lose packets
+  bool rates_differ_ = false;  // or did: packets may come in by a slower link than they leave by
   std::set<LinkId> down_;
   Border* border_;
   std::uint64_t next_serial_ = 0;

@@ -80,6 +80,9 @@ class Model : public testing::Test, public NetworkUser {
   LinkId link_to(std::uint32_t host) const {
     return topology_->link({topology_->switch_at(0), PortNumber(static_cast<std::uint16_t>(host))});
   }
+  LinkId from(std::uint32_t host) const {
+    return topology_->link({topology_->host(host), PortNumber(0)});
+  }
   void on_sent(const Message& m, PicoInstant departure) override {
     sent_.push_back({m.request.tag, departure.ticks()});
   }
@@ -135,6 +138,19 @@ TEST_F(network, a_packet_does_not_leave_a_switch_faster_than_it_comes_in) {
   run();
   // Its end is at the switch at 1.01 µs, passed on 100 ns later.
   EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 1 * us + 110 * ns + 10 * ns}}));
+}
+
+TEST_F(network, a_packet_from_a_slow_link_leaves_a_fast_one_to_others_until_its_end_is_near) {
+  build(star_of(3), simple());
+  network_->set_rate(from(0), Bandwidth::bytes_per_second(100'000'000));
+  send(0, 2, 1000, 1);
+  send(1, 2, 9000, 2);
+  run();
+  // The slow packet's head is at the switch at 110 ns, its end at 10.11 us. The others leave from
+  // 110 ns until 9.11 us, when it begins.
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{2, 9 * us + 120 * ns}, {1, 10 * us + 120 * ns}}));
+  EXPECT_EQ(network_->packet_hops(), 20u);
+  EXPECT_TRUE(network_->at_rest());
 }
 
 TEST_F(network, two_flows_share_a_link_packet_by_packet) {
@@ -425,6 +441,20 @@ TEST_F(network, a_router_sees_the_queue_of_the_packets_level_and_the_packet_on_t
   // The packet of level 1 meets the end of the first one, behind which one of level 0 waits, and
   // has its turn before that: the last one meets both.
   EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 500, 0, 1500}));
+}
+
+TEST_F(network, a_router_sees_no_more_of_a_packet_that_comes_in_slowly_than_is_still_to_leave) {
+  build(star_of(4), simple());
+  network_->set_rate(from(0), Bandwidth::bytes_per_second(100'000'000));
+  send(0, 3, 1000, 0);
+  run(1 * us);
+  send(1, 3, 1000, 1);
+  run(9'500 * ns);
+  send(2, 3, 1000, 2);
+  run();
+  // The slow packet leaves from 9.11 us on, as its end is there at 10.11 us. The others come at
+  // 1.11 us and 9.61 us.
+  EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 0, 500}));
 }
 
 TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {

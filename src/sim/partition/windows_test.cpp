@@ -29,6 +29,7 @@ struct Case {
   std::uint32_t buffer_packets = 4;
   std::uint32_t levels = 2;
   bool cut_through = true;
+  bool slow_cables = false;  ///< between switches, of unequal rates
   PicoDuration injection_gap{};
   std::uint64_t seed = 1;
   bool scattered = false;  ///< each vertex in a part drawn at random
@@ -90,6 +91,10 @@ Outcome run_rank(const Case& c, const Topology& topology, Exchange& exchange) {
   like.buffer_bytes = c.buffer_packets * (like.mtu + like.packet_overhead);
   like.levels.assign(c.levels, {});
   like.cut_through = c.cut_through;
+  if (c.slow_cables) {
+    like.local_link.rate = Bandwidth::bytes_per_second(7'000'000'000);
+    like.global_link.rate = Bandwidth::bytes_per_second(3'000'000'000);
+  }
   like.injection_gap = c.injection_gap;
   Engine engine(topology.vertices());
   Agents agents(engine);
@@ -191,6 +196,14 @@ TEST(windows, buffers_of_one_packet_make_no_difference) {
         {.message_bytes = bytes, .buffer_packets = 1, .cut_through = false, .scattered = true},
         {3});
   }
+}
+
+TEST(windows, packets_from_slow_cables_wait_for_their_ends_in_any_part) {
+  expect_same_for_any_ranks({.topology = "dragonfly:36", .load = 0.4, .slow_cables = true}, {2, 4});
+  expect_same_for_any_ranks({.router = "adaptive", .slow_cables = true, .scattered = true}, {3});
+  expect_same_for_any_ranks(
+      {.topology = "torus:3x3x3", .message_bytes = 5000, .buffer_packets = 1, .slow_cables = true},
+      {2, 3});
 }
 
 TEST(windows, messages_of_many_packets_are_put_together_where_they_end) {
