@@ -57,7 +57,8 @@ Hop Network::hop_of(const Event& event, Packet& packet, const Port& first) {
   if (arrival.knows_hop()) return arrival.hop();
   const Transmitter& t = first.transmitter;
   const PortLoad load({&state_of(first, packet.lane).queued, lane_stride_ * sizeof(Lane)},
-                      {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now());
+                      {&t.clock.free_at(), sizeof t}, {&t.rate, sizeof t}, engine_.now(),
+                      options_.mtu + options_.packet_overhead);
   return router_.next(Vertex(event.target), PortNumber(event.detail), packet.route, load,
                       rng(Vertex(event.target)));
 }

@@ -457,6 +457,22 @@ TEST_F(network, a_router_sees_no_more_of_a_packet_that_comes_in_slowly_than_is_s
   EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 0, 500}));
 }
 
+TEST_F(network, a_router_sees_a_packet_at_most_on_a_link_that_waits_for_its_end) {
+  build(star_of(3), simple());
+  const Bandwidth slow = Bandwidth::bytes_per_second(125'000);
+  network_->set_rate(from(0), slow);
+  network_->set_rate(link_to(2), slow);
+  network_->set_up(link_to(2), false);
+  send(0, 2, 1000, 0);
+  run(1 * us);
+  network_->set_rate(link_to(2), Bandwidth::bytes_per_second(12'500'000'000));
+  network_->set_up(link_to(2), true);
+  send(1, 2, 1000, 1);
+  run(10'000 * us);
+  // The first packet's end comes in after 8 ms, in which its link could send 100 MB.
+  EXPECT_EQ(router_.ahead, (std::vector<std::uint64_t>{0, 1000}));
+}
+
 TEST_F(network, a_change_of_rate_acts_on_the_next_packet) {
   build(star_of(2), simple());
   send(0, 1, 2000, 1);

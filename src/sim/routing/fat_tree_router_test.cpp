@@ -149,7 +149,7 @@ TEST(tree_adaptive, sees_the_packet_that_is_on_the_wire) {
   std::vector<PicoInstant> free_at(16, now + PicoDuration::nanoseconds(500));
   free_at[13] = now - PicoDuration::nanoseconds(1);
   const PortLoad load({queued.data(), sizeof queued[0]}, {free_at.data(), sizeof free_at[0]},
-                      {rates.data(), sizeof rates[0]}, now);
+                      {rates.data(), sizeof rates[0]}, now, 4096);
   EXPECT_EQ(load.ahead(PortNumber(8)), 500u);
   EXPECT_EQ(load.ahead(PortNumber(13)), 0u);
   Rng rng(7);

@@ -4,6 +4,7 @@
 // is in its RouteState, a switch's own comes in as its load and its random numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,10 +51,11 @@ class PortFigures {
 /// The bytes ahead of a packet at each output port of its switch.
 class PortLoad {
  public:
-  /// `queued`: bytes of its level that wait; links are free at `free_at` and send at `rates`.
+  /// `queued`: bytes of its level that wait; links are free at `free_at` and send at `rates`
+  /// packets of at most `largest` bytes.
   PortLoad(PortFigures<std::uint32_t> queued, PortFigures<PicoInstant> free_at,
-           PortFigures<Bandwidth> rates, PicoInstant now)
-      : queued_(queued), free_at_(free_at), rates_(rates), now_(now) {}
+           PortFigures<Bandwidth> rates, PicoInstant now, std::uint64_t largest)
+      : queued_(queued), free_at_(free_at), rates_(rates), now_(now), largest_(largest) {}
   /// All links are free.
   explicit PortLoad(std::span<const std::uint32_t> queued_bytes)
       : queued_(queued_bytes.data(), sizeof(std::uint32_t)) {}
@@ -62,9 +64,11 @@ class PortLoad {
   std::uint64_t ahead(PortNumber p) const {
     std::uint64_t on_wire = 0;
     if (!free_at_.empty() && free_at_[p] > now_) {
-      // Exact up to 18 MB: a packet has one at most.
       const auto left = static_cast<std::uint64_t>((free_at_[p] - now_).ticks());
-      on_wire = left * rates_[p].bytes_per_second() / PicosecondTick::per_second;
+      // Exact up to 18 MB. A link that a fault has made faster than its packet comes in is busy for
+      // longer than its bytes take.
+      const bool is_more = __builtin_mul_overflow(left, rates_[p].bytes_per_second(), &on_wire);
+      on_wire = is_more ? largest_ : std::min(on_wire / PicosecondTick::per_second, largest_);
     }
     return queued_[p] + on_wire;
   }
@@ -74,6 +78,7 @@ class PortLoad {
   PortFigures<PicoInstant> free_at_;
   PortFigures<Bandwidth> rates_;
   PicoInstant now_{};
+  std::uint64_t largest_ = 0;
 };
 
 /// The next hop of a packet.
