@@ -412,6 +412,40 @@ TEST_F(network, second_turn_probability_let_one_of_two_like_messages_end_earlier
   EXPECT_GT(leads[1], 2 * us);
 }
 
+/// Counts a host's packets, and the times at which it went on to another message.
+class TurnCounter final : public NetworkObserver {
+ public:
+  void on_queued(PicoInstant, LinkId, std::uint8_t, std::uint64_t) override {}
+  void on_transmit(LinkId, const Packet&, const Message& message, std::uint64_t,
+                   const net::Transit&) override {
+    ++packets;
+    if (message.request.tag != last) ++changes;
+    last = message.request.tag;
+  }
+  void on_delivered(PicoInstant, const Message&) override {}
+
+  std::uint64_t last = 0;
+  int packets = 0, changes = 0;
+};
+
+TEST_F(network, second_turn_probability_holds_after_each_turn_anew) {
+  NetworkOptions o = simple();
+  o.second_turn_probability = 0.75;
+  auto cable = Topology::make("cable", 2, 0);
+  cable->connect(Vertex(0), Vertex(1), CableKind::host);
+  ASSERT_TRUE(cable->finish().ok());
+  build(std::move(cable).value(), o);
+  TurnCounter turns;
+  network_->set_observer(&turns);
+  for (std::uint32_t queue = 1; queue <= 2; ++queue) {
+    network_->send(
+        {.source = 0, .destination = 1, .bytes = 20'000'000, .queue = queue, .tag = queue});
+  }
+  run(20'000 * us);
+  // Both have packets all the time: four turns in a row on average.
+  EXPECT_NEAR(static_cast<double>(turns.packets) / turns.changes, 4.0, 0.2);
+}
+
 TEST_F(network, a_message_of_one_packet_does_not_wait_behind_large_ones_to_other_hosts) {
   NetworkOptions o = simple();
   o.interleaved_messages = 1;

@@ -61,8 +61,9 @@ struct NetworkOptions {
   /// packet by packet in turn; the others wait. Messages of one packet do not wait for other hosts'
   /// ones.
   std::uint32_t interleaved_messages = 16;
-  /// How probably a message has a second turn in a row, 0 … 0.9: connections whose packets are let
-  /// go by acknowledgements do not share a link exactly.
+  /// How probably a turn of a message is followed by another one at once, 0 … 0.9, after each turn
+  /// anew, hence 1/(1 − p) turns in a row on average: connections whose packets are let go by
+  /// acknowledgements do not share a link exactly.
   double second_turn_probability = 0;
 
   const LinkOptions& link(CableKind kind) const {
