@@ -60,15 +60,14 @@ void Ranks::start() {
     rank_at_[hosts_[r]] = r;
     ranks_.push_back({.cursor = {.iteration = options_.first_iteration}, .noise = noise.split(r)});
     const PicoInstant at = std::max(options_.start, agents_.engine().now());
-    agents_.set_timer(agent_, hosts_[r], at, 0, r);
+    go_on_at(r, at);
   }
 }
 
 PicoDuration Ranks::waited(std::uint32_t r) const {
   const Rank& rank = ranks_[r];
   if (!rank.waiting) return rank.waited;
-  const PicoDuration more = agents_.engine().now() - rank.since - rank.overhead;
-  return rank.waited + std::max(more, PicoDuration{});
+  return rank.waited + std::max(agents_.engine().now() - rank.idle_from, PicoDuration{});
 }
 
 double Ranks::progress(std::uint32_t r) const {
@@ -87,9 +86,39 @@ void Ranks::on_timer(std::uint16_t, std::uint64_t rank) {
 void Ranks::run(std::uint32_t r) {
   for (std::uint32_t i = 0; is_running(); ++i) {
     WEFT_CHECK(i < most_actions_at_once, "rank {} neither computes nor communicates", r);
-    const Action action = feed_ != nullptr ? feed_->next(r) : program_->next(r, ranks_[r].cursor);
+    const auto put_off = std::exchange(ranks_[r].put_off, std::nullopt);
+    const Action action = put_off            ? *put_off
+                          : feed_ != nullptr ? feed_->next(r)
+                                             : program_->next(r, ranks_[r].cursor);
+    const bool is_send_paid_for = put_off && action.kind == Action::Kind::send;
+    if (!is_send_paid_for && spend_overhead_before(r, action)) return;
     if (!act(r, action)) return;
   }
+}
+
+/// True: the processor is busy with overhead, and the rank takes the action after that.
+bool Ranks::spend_overhead_before(std::uint32_t r, const Action& action) {
+  Rank& rank = ranks_[r];
+  PicoDuration busy{};
+  switch (action.kind) {
+    case Action::Kind::send:
+      busy = network_.options().host_overhead;
+      break;
+    case Action::Kind::mark_progress:
+    case Action::Kind::end:
+      break;
+    default:
+      return false;  // computations and waits spend it themselves
+  }
+  busy += std::exchange(rank.overhead, PicoDuration{});
+  if (busy == PicoDuration{}) return false;
+  rank.put_off = action;
+  go_on_at(r, agents_.engine().now() + busy);
+  return true;
+}
+
+void Ranks::go_on_at(std::uint32_t r, PicoInstant at) {
+  agents_.set_timer(agent_, hosts_[r], at, 0, r);
 }
 
 /// False: the rank goes on later.
@@ -128,7 +157,7 @@ bool Ranks::compute(std::uint32_t r, PicoDuration time) {
   }
   time += std::exchange(rank.overhead, PicoDuration{});
   if (time == PicoDuration{}) return true;
-  agents_.set_timer(agent_, hosts_[r], agents_.engine().now() + time, 0, r);
+  go_on_at(r, agents_.engine().now() + time);
   return false;
 }
 
@@ -136,7 +165,6 @@ void Ranks::send(std::uint32_t r, const Action& action) {
   Rank& rank = ranks_[r];
   WEFT_CHECK(action.peer < ranks_.size() && action.peer != r, "rank {} sends to {}", r,
              action.peer);
-  rank.overhead += network_.options().host_overhead;
   rank.bytes_sent += action.bytes;
   ++messages_sent_;
   if (action.bytes <= options_.eager_bytes) {
@@ -156,13 +184,13 @@ void Ranks::receive(std::uint32_t r, const Action& action) {
   Rank& rank = ranks_[r];
   WEFT_CHECK(action.peer < ranks_.size() && action.peer != r, "rank {} receives from {}", r,
              action.peer);
-  rank.overhead += network_.options().host_overhead;
   const auto early = take(rank.unexpected, action.peer, action.match);
   if (early && early->bytes != action.bytes && action.bytes != any_bytes) {
     fail(r, action.peer, action.bytes, early->bytes);
     return;
   }
   if (early && !early->announced) {
+    rank.overhead += network_.options().host_overhead;
     if (feed_ != nullptr) feed_->on_completed(r, action.request);
     return;
   }
@@ -189,27 +217,31 @@ bool Ranks::wait(std::uint32_t r, const Action& action) {
   rank.waiting = true;
   rank.waits_for = action.kind;
   rank.request = action.request;
-  rank.since = agents_.engine().now();
+  rank.idle_from = agents_.engine().now() + std::exchange(rank.overhead, PicoDuration{});
   return false;
 }
 
-/// One of the rank's operations has completed; the rank may wait for it.
-void Ranks::complete(std::uint32_t r, std::uint32_t request) {
+/// One of the rank's operations has completed, at the cost of that overhead; the rank may wait for
+/// it.
+void Ranks::complete(std::uint32_t r, std::uint32_t request, PicoDuration overhead) {
   if (feed_ != nullptr) feed_->on_completed(r, request);
   Rank& rank = ranks_[r];
   --rank.open;
-  if (!rank.waiting) return;
-  if (rank.waits_for == Action::Kind::wait_all && rank.open > 0) return;
-  if (rank.waits_for == Action::Kind::wait_for && request != rank.request) return;
-  const PicoInstant now = agents_.engine().now();
-  const PicoInstant free = rank.since + std::exchange(rank.overhead, PicoDuration{});
-  rank.waiting = false;
-  if (free > now) {
-    agents_.set_timer(agent_, hosts_[r], free, 0, r);
+  if (!rank.waiting) {
+    rank.overhead += overhead;
     return;
   }
-  rank.waited += now - free;
-  run(r);
+  const PicoInstant now = agents_.engine().now();
+  rank.waited += std::max(now - rank.idle_from, PicoDuration{});
+  rank.idle_from = std::max(rank.idle_from, now) + overhead;
+  if (rank.waits_for == Action::Kind::wait_all && rank.open > 0) return;
+  if (rank.waits_for == Action::Kind::wait_for && request != rank.request) return;
+  rank.waiting = false;
+  if (rank.idle_from > now) {
+    go_on_at(r, rank.idle_from);
+  } else {
+    run(r);
+  }
 }
 
 void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,
@@ -231,7 +263,7 @@ void Ranks::on_sent(const Message& message, PicoInstant) {
   const std::uint32_t to = rank_at_[message.request.destination];
   const auto sent = take(ranks_[from].sends, to, message.request.tag & match_mask);
   WEFT_CHECK(sent.has_value());
-  complete(from, sent->request);
+  complete(from, sent->request, {});
 }
 
 void Ranks::on_arrived(const Message& message) {
@@ -256,7 +288,8 @@ void Ranks::on_arrived(const Message& message) {
       on_asked(to, from, match);
       break;
     case Kind::content:
-      complete(to, take(ranks_[to].receives, from, match)->request);
+      complete(to, take(ranks_[to].receives, from, match)->request,
+               network_.options().host_overhead);
       break;
   }
 }
@@ -276,7 +309,7 @@ void Ranks::on_offer(std::uint32_t r, std::uint32_t from, std::uint64_t match, s
     return;
   }
   if (!announced) {
-    complete(r, posted->request);
+    complete(r, posted->request, network_.options().host_overhead);
     return;
   }
   rank.receives.push_back(*posted);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks: a job whose ranks run a Program on hosts of a simulated network, without processes, fibers
 // or payload: a rank needs less than 1 KiB. Messages are matched as an MPI does: eager ones wait at
-// the receiver until a receive matches, long ones are announced and fetched then.
+// the receiver until a receive matches, long ones are announced and fetched then. A message costs
+// the sender's processor the host-overhead (LogGP's o) before it enters the network, and the
+// receiver's after it has come; adapters announce and ask without processors.
 #pragma once
 
 #include <cstdint>
@@ -94,9 +96,10 @@ class Ranks final : public Agent, public NetworkUser {
     bool waiting = false;
     bool ended = false;
     Action::Kind waits_for = Action::Kind::wait_all;
-    std::uint32_t request = 0;  // that it waits for
-    PicoInstant since{};        // when it began to wait
-    PicoDuration overhead{};    // of its processor, not spent yet
+    std::uint32_t request = 0;      // that it waits for
+    PicoInstant idle_from{};        // while it waits: when its processor has nothing to do any more
+    PicoDuration overhead{};        // of messages received, not spent yet
+    std::optional<Action> put_off;  // until its processor has spent overhead
     PicoDuration waited{};
     std::uint64_t iterations = 0;
     PicoInstant marked{};  // when the last one ended
@@ -110,13 +113,15 @@ class Ranks final : public Agent, public NetworkUser {
   static constexpr int kind_shift = 62;
 
   void run(std::uint32_t rank);
+  bool spend_overhead_before(std::uint32_t rank, const Action& action);
+  void go_on_at(std::uint32_t rank, PicoInstant at);
   bool act(std::uint32_t rank, const Action& action);
   bool compute(std::uint32_t rank, PicoDuration time);
   void send(std::uint32_t rank, const Action& action);
   void receive(std::uint32_t rank, const Action& action);
   bool wait(std::uint32_t rank, const Action& action);
   bool is_satisfied(const Rank& rank, const Action& wait) const;
-  void complete(std::uint32_t rank, std::uint32_t request);
+  void complete(std::uint32_t rank, std::uint32_t request, PicoDuration overhead);
   void start();
   bool is_running() const { return error_.empty() && !stopped_; }
   void put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,

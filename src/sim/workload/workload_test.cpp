@@ -43,7 +43,8 @@ Action compute_ns(std::int64_t ns) {
 constexpr Action wait{.kind = Kind::wait_all};
 constexpr Action progress{.kind = Kind::mark_progress};
 
-std::unique_ptr<World> star(std::uint32_t hosts, std::uint8_t levels = 1) {
+std::unique_ptr<World> star(std::uint32_t hosts, std::uint8_t levels = 1,
+                            std::int64_t overhead_ns = 0, std::int64_t gap_ns = 0) {
   Scenario scenario;
   scenario.topology = "star:" + std::to_string(hosts);
   NetworkOptions& o = scenario.network;
@@ -55,6 +56,8 @@ std::unique_ptr<World> star(std::uint32_t hosts, std::uint8_t levels = 1) {
   o.switch_delay = PicoDuration::nanoseconds(100);
   o.cut_through = false;
   o.levels.resize(levels);
+  o.host_overhead = PicoDuration::nanoseconds(overhead_ns);
+  o.injection_gap = PicoDuration::nanoseconds(gap_ns);
   auto world = World::make(scenario);
   EXPECT_TRUE(world.ok()) << (world.ok() ? "" : world.error().message);
   return std::move(world).value();
@@ -211,6 +214,83 @@ TEST(ranks, count_progress_and_what_they_wait_while_they_do) {
 
 TEST(ranks, need_less_than_a_kibibyte) {
   EXPECT_LE(Ranks::bytes_per_rank(), 1024U);
+}
+
+// LogGP's o, 1 us, occupies the processor before a message enters the network, and after one has
+// arrived.
+
+struct Ended {
+  std::int64_t end_ns = 0;  ///< of the last rank
+  std::vector<std::int64_t> waited_ns;
+};
+
+Ended run_with_overhead(const Script& script, std::int64_t gap_ns = 0,
+                        const RankOptions& options = bare) {
+  const auto world = star(script.ranks(), 1, 1000, gap_ns);
+  Ranks ranks(script, options, first_hosts(script.ranks()), world->network(), world->agents());
+  world->run_until(PicoInstant(1'000'000'000));
+  EXPECT_EQ(ranks.error(), "");
+  EXPECT_TRUE(ranks.ended());
+  Ended ended{.end_ns = (ranks.last_end() - PicoInstant{}).to_nanoseconds()};
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    ended.waited_ns.push_back(ranks.waited(r).to_nanoseconds());
+  }
+  return ended;
+}
+
+TEST(ranks_overhead, a_round_trip_takes_it_four_times) {
+  const Script script({{send_to(1, 8), wait, receive_from(1, 8), wait},
+                       {receive_from(0, 8), wait, send_to(0, 8), wait}});
+  const Ended ended = run_with_overhead(script);
+  EXPECT_EQ(ended.end_ns, 2 * way_ns(8) + 4 * 1000);
+  // Rank 0 waits while the messages travel and while rank 1 receives and sends.
+  EXPECT_EQ(ended.waited_ns[0], 2 * way_ns(8) + 2 * 1000);
+  EXPECT_EQ(ended.waited_ns[1], 1000 + way_ns(8));
+}
+
+TEST(ranks_overhead, sends_leave_one_after_the_other) {
+  const Script script(
+      {{send_to(1, 8, 1), send_to(1, 8, 2), send_to(1, 8, 3), wait},
+       {receive_from(0, 8, 1), receive_from(0, 8, 2), receive_from(0, 8, 3), wait}});
+  // The last one leaves after three overheads, and is received after one. The others are received
+  // while it is sent.
+  const Ended ended = run_with_overhead(script);
+  EXPECT_EQ(ended.end_ns, 3 * 1000 + way_ns(8) + 1000);
+  EXPECT_EQ(ended.waited_ns[1], 1000 + way_ns(8));
+  // An adapter with a longer gap between messages delays the second by it, and the third again.
+  EXPECT_EQ(run_with_overhead(script, 1500).end_ns, 1000 + 2 * 1500 + way_ns(8) + 1000);
+}
+
+TEST(ranks_overhead, messages_that_come_together_are_received_one_after_the_other) {
+  const Script script({{send_to(2, 8), wait},
+                       {send_to(2, 8), wait},
+                       {receive_from(0, 8), receive_from(1, 8), wait}});
+  EXPECT_EQ(run_with_overhead(script).end_ns, 1000 + way_ns(8) + 2 * 1000);
+}
+
+TEST(ranks_overhead, of_a_message_that_came_during_a_computation_follows_it) {
+  const Script script(
+      {{send_to(1, 8), wait}, {receive_from(0, 8), compute_ns(5000), wait, compute_ns(100)}});
+  const Ended ended = run_with_overhead(script);
+  EXPECT_EQ(ended.end_ns, 5000 + 1000 + 100);
+  EXPECT_EQ(ended.waited_ns[1], 0);
+}
+
+TEST(ranks_overhead, is_spent_before_the_end_of_the_program) {
+  const Script came_before({{send_to(1, 8)}, {compute_ns(5000), receive_from(0, 8)}});
+  EXPECT_EQ(run_with_overhead(came_before).end_ns, 5000 + 1000);
+  const Script sends({{send_to(1, 8)}, {}});
+  EXPECT_EQ(run_with_overhead(sends).end_ns, 1000);
+}
+
+TEST(ranks_overhead, of_a_long_message_is_that_of_a_short_one) {
+  // Announcing and asking are the adapters' work.
+  RankOptions options = bare;
+  options.eager_bytes = 100;
+  options.header_bytes = 8;
+  const Script script({{send_to(1, 500), wait}, {receive_from(0, 500), wait}});
+  EXPECT_EQ(run_with_overhead(script, 0, options).end_ns,
+            1000 + 2 * way_ns(8) + way_ns(508) + 1000);
 }
 
 /// Levels that a network's messages have, by the ranks between which they go.
