@@ -141,6 +141,7 @@ void Traffic::fetch(std::uint64_t payload, Ahead ahead) const {
 void Traffic::on_arrived(const Message& message) {
   latencies_.add(agents_.engine().now() - message.posted);
   delivered_bytes_ += message.request.bytes;
+  if (agents_.engine().now() < options_.end) bytes_before_end_ += message.request.bytes;
 }
 
 }  // namespace weft::sim

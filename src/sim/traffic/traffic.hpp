@@ -58,6 +58,8 @@ class Traffic final : public Agent, public NetworkUser {
   std::uint64_t sent() const { return sent_; }
   std::uint64_t delivered() const { return latencies_.count; }
   std::uint64_t delivered_bytes() const { return delivered_bytes_; }
+  /// The same without what arrived after the end of sending.
+  std::uint64_t bytes_delivered_before_end() const { return bytes_before_end_; }
   /// From messages' posting to their arrival.
   const LatencyHistogram& latencies() const { return latencies_; }
 
@@ -87,6 +89,7 @@ class Traffic final : public Agent, public NetworkUser {
   double mean_interval_ps_;
   std::uint64_t sent_ = 0;
   std::uint64_t delivered_bytes_ = 0;
+  std::uint64_t bytes_before_end_ = 0;
   LatencyHistogram latencies_;
 };
 

@@ -66,14 +66,15 @@ void expect_rates(World& world, const std::vector<faults::Fault>& faults) {
 
 /// The counts of one of the traffics, in one part or in all of them.
 struct Counts {
-  std::uint64_t in_time = 0;  ///< bytes delivered while it was sent
+  std::uint64_t in_time = 0;      ///< bytes delivered while it was sent
+  std::uint64_t in_duration = 0;  ///< bytes delivered until the scenario's end of sending
   std::uint64_t sent = 0;
   std::uint64_t bytes = 0;
   LatencyHistogram latencies;
 };
 
 void add(const Counts& one, Counts& all) {
-  all.in_time += one.in_time;
+  all.in_time += one.in_duration;  // all of them are sent for the scenario's duration
   all.sent += one.sent;
   all.bytes += one.bytes;
   all.latencies.add(one.latencies);
@@ -102,7 +103,7 @@ void add_up(Exchange& exchange, TrafficOutcome& outcome, std::vector<Counts>& co
   tally.add(outcome.memory_bytes);
   tally.add(outcome.trace_hash);
   for (Counts& c : counts) {
-    for (std::uint64_t* count : {&c.in_time, &c.sent, &c.bytes}) tally.add(*count);
+    for (std::uint64_t* count : {&c.in_time, &c.in_duration, &c.sent, &c.bytes}) tally.add(*count);
     tally.add(c.latencies);
   }
   tally.sum(exchange);
@@ -136,7 +137,8 @@ std::vector<Counts> run(World& world, PicoInstant end, Exchange& exchange,
   run_in_steps(end, exchange, progress, [&](PicoInstant until) { world.run_until(until); });
   std::vector<Counts> counts(world.traffic().size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    counts[i].in_time = world.traffic()[i]->delivered_bytes();
+    counts[i].in_time = world.traffic()[i]->bytes_delivered_before_end();
+    counts[i].in_duration = world.traffic()[i]->delivered_bytes();
   }
   world.run_until(PicoInstant::never());
   for (std::size_t i = 0; i < counts.size(); ++i) {

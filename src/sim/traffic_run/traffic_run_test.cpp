@@ -29,6 +29,24 @@ TEST(traffic_run, all_that_is_sent_arrives) {
   EXPECT_GE(ran->simulated, Duration::microseconds(200));
 }
 
+TEST(traffic_run, goodput_is_of_the_time_in_which_a_traffic_was_sent) {
+  // Twice the links' rate for 100 us: the other half arrives within the next 100 us.
+  Scenario s;
+  s.topology = "star:2";
+  s.duration = Duration::microseconds(200);
+  s.traffic = {{.pattern = TrafficPattern::permutation,
+                .load = 2,
+                .end = PicoInstant() + PicoDuration::microseconds(100)}};
+  const auto ran = run_traffic(s);
+  ASSERT_TRUE(ran.ok()) << ran.error().message;
+  const double links =
+      2 * static_cast<double>(s.network.host_link.rate.bytes_per_second());  // one for each host
+  EXPECT_LE(ran->traffic[0].goodput_bytes_per_s, links);
+  EXPECT_GE(ran->traffic[0].goodput_bytes_per_s, 0.9 * links);
+  // All together are counted until the end of the scenario.
+  EXPECT_GE(ran->all.goodput_bytes_per_s, 0.9 * links);
+}
+
 TEST(traffic_run, what_a_dead_cable_holds_up_is_delivered_late_or_never) {
   Scenario scenario = busy();
   scenario.faults = {"at=50us link-down host0 for=1ms"};
