@@ -273,14 +273,14 @@ std::uint64_t Network::packets_waiting(std::uint32_t number, std::uint32_t level
   return count;
 }
 
-LinkCounters Network::counters(LinkId link, std::uint8_t level) const {
+LinkCounters Network::counters(LinkId link, std::uint8_t level, PicoInstant at) const {
   if (!is_here(link)) return {};
   const std::uint32_t number = number_of(link);
   const Lane& lane = lanes_[first_lane(number) + level * channels_];
   const LevelState& of = lane.level;
   const auto overflown = packets_overflown_.find({number, level});
   const std::uint64_t times = overflown == packets_overflown_.end() ? 0 : overflown->second;
-  const std::uint64_t waited = of.waited + packets_waiting(number, level) * ticks_of(engine_.now());
+  const std::uint64_t waited = of.waited + packets_waiting(number, level) * ticks_of(at);
   return {.packets = times << 32 | lane.packets,
           .bytes = of.bytes,
           .waited = PicoDuration(static_cast<std::int64_t>(waited))};

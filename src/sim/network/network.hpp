@@ -137,7 +137,11 @@ class Network final : public EventHandler {
   /// Since the beginning, of all levels or of one; nothing of other parts' links. Looks at every
   /// packet that waits in a switch for the link: once in a while, not for each packet.
   LinkCounters counters(LinkId link) const;
-  LinkCounters counters(LinkId link, std::uint8_t level) const;
+  LinkCounters counters(LinkId link, std::uint8_t level) const {
+    return counters(link, level, engine_.now());
+  }
+  /// The same at `at`, after the last event: packets have waited until then.
+  LinkCounters counters(LinkId link, std::uint8_t level, PicoInstant at) const;
   std::uint64_t packet_hops() const { return hops_; }
   std::uint64_t packets_delivered() const { return delivered_; }
   std::uint64_t packets_lost() const { return lost_; }

@@ -22,13 +22,14 @@ Recorder::Recorder(Network& network, std::string router, TraceFile* trace)
 
 void Recorder::finish(PicoInstant end) {
   network_->set_observer(nullptr);
+  links_.finish(end);
   for (std::size_t i = 0; i < counters_.size(); ++i) {
     const auto link = LinkId(static_cast<std::uint32_t>(i / levels_));
-    const auto now = network_->counters(link, static_cast<std::uint8_t>(i % levels_));
-    counters_[i] = now - counters_[i];
+    // The engine may be at the end of all time, if it has run until nothing was left to do.
+    const auto all = network_->counters(link, static_cast<std::uint8_t>(i % levels_), links_.end());
+    counters_[i] = all - counters_[i];
   }
   network_ = nullptr;
-  links_.finish(end);
   if (trace_) trace_->finish();
 }
 

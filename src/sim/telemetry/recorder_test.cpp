@@ -163,6 +163,15 @@ TEST(recorder, packets_that_still_wait_count_until_now) {
   EXPECT_EQ(w.network.counters(w.down(2), 1), (LinkCounters{1, 1000, PicoDuration(1 * us)}));
 }
 
+TEST(recorder, packets_that_wait_for_a_dead_link_count_until_the_end_of_the_recording) {
+  Watched w(2);
+  w.network.set_up(w.down(1), false);
+  w.send(0, 1, 1000);
+  w.finish(10 * us);
+  // The packet reaches the switch at 1.11 us.
+  EXPECT_EQ(w.recorder.counters(w.down(1), 0), (LinkCounters{0, 0, PicoDuration(8'890 * ns)}));
+}
+
 TEST(recorder, incast_queues_what_the_last_link_cannot_carry) {
   constexpr std::uint32_t senders = 8;
   Watched w(senders + 1);
