@@ -12,10 +12,10 @@
 namespace weft::sim {
 namespace {
 
-/// Between two nodes of one host: through its memory.
 constexpr std::int64_t steps_of_spread = 8;
-constexpr PicoDuration local_latency = PicoDuration::nanoseconds(500);
-constexpr std::int64_t local_ps_per_byte = 100;
+/// From a process to those of its host: it copies through the host's memory.
+constexpr net::LinkParameters memory_link{.rate = Bandwidth::bytes_per_second(10'000'000'000),
+                                          .latency = PicoDuration::nanoseconds(500)};
 
 }  // namespace
 
@@ -29,6 +29,7 @@ SimHub::SimHub(const SimFabricOptions& options, std::vector<std::uint32_t> hosts
       agent_(agents.add(*this)),
       user_(network.add_user(*this)),
       lives_(hosts_.size()),
+      memory_links_(hosts_.size(), net::LinkModel(memory_link)),
       unreachable_since_(hosts_.size(), PicoInstant::never()) {
   if (options.rc) rc_.emplace(*options.rc, static_cast<RcUser&>(*this), network, agents);
   for (const std::uint32_t host : hosts_) {
@@ -42,6 +43,7 @@ std::unique_ptr<Fabric> SimHub::open(NodeId self, Incarnation incarnation,
                                      std::function<void()> on_ready) {
   WEFT_CHECK(self.value() < hosts_.size() && is_here(self), "node {} of {}", self.value(),
              hosts_.size());
+  memory_links_[self.value()] = net::LinkModel(memory_link);
   auto& lives = lives_[self.value()];
   const Process process{self, static_cast<std::uint32_t>(lives.size() + 1)};
   auto endpoint = std::make_unique<SimEndpoint>(*this, process, std::move(on_ready));
@@ -146,9 +148,8 @@ bool SimHub::launch(std::uint32_t f, std::uint8_t level) {
   const std::uint32_t from = hosts_[sender.value()], to = hosts_[receiver.value()];
   const std::uint64_t bytes = std::max<std::uint64_t>(flight.bytes + options_.header_bytes, 1);
   if (from == to) {
-    const PicoDuration takes =
-        local_latency + PicoDuration(static_cast<std::int64_t>(bytes) * local_ps_per_byte);
-    set_timer(sender, now() + takes, local_arrival, f);
+    const auto transit = memory_links_[sender.value()].send(now(), ByteCount(bytes));
+    set_timer(sender, transit.arrival, local_arrival, f);
     return false;
   }
   flights_[f].level = levels_.of(sender.value(), receiver.value(), level);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "net/job_levels.hpp"
+#include "net/link_model.hpp"
 #include "sim/engine/agent.hpp"
 #include "sim/fabric/flight.hpp"
 #include "sim/network/network.hpp"
@@ -190,8 +191,9 @@ class SimHub final : public NetworkUser, public Agent, private RcUser {
   Agents& agents_;
   std::uint32_t agent_;
   std::uint16_t user_;
-  std::vector<bool> here_;                // by node
-  std::vector<std::vector<Life>> lives_;  // by node and life − 1
+  std::vector<bool> here_;                    // by node
+  std::vector<std::vector<Life>> lives_;      // by node and life − 1
+  std::vector<net::LinkModel> memory_links_;  // by node: to the nodes of its host
   Pool<Flight> flights_;
   std::optional<ReliableConnections> rc_;
   std::map<LinkKey, RcLink> rc_links_;

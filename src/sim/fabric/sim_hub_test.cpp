@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/routing/routers.hpp"
@@ -16,13 +17,13 @@ namespace {
 
 class sim_hub : public testing::Test {
  protected:
-  explicit sim_hub(const SimFabricOptions& options = {})
+  explicit sim_hub(const SimFabricOptions& options = {}, std::vector<std::uint32_t> hosts = {0, 1})
       : topology_(make_topology("star:2").value()),
         router_(make_router("d-mod-k", topology_).value()),
         engine_(topology_.vertices()),
         agents_(engine_),
         network_(topology_, *router_, NetworkOptions{}, engine_, 1),
-        hub_(options, {0, 1}, network_, agents_) {
+        hub_(options, std::move(hosts), network_, agents_) {
     for (std::uint32_t n = 0; n < 2; ++n) {
       nodes_.push_back(hub_.open(NodeId(n), Incarnation(1), [] {}));
     }
@@ -74,6 +75,32 @@ TEST_F(sim_hub, what_a_killed_process_had_not_got_across_is_lost_with_its_memory
   EXPECT_EQ(poll(1), std::vector{CompletionKind::peer_down});
   EXPECT_EQ(std::count(there.begin(), there.end(), std::byte{1}), 4096);
   EXPECT_TRUE(network_.at_rest());
+}
+
+/// Both nodes run on one host.
+class sim_hub_of_one_host : public sim_hub {
+ protected:
+  sim_hub_of_one_host() : sim_hub({}, {0, 0}) {}
+};
+
+TEST_F(sim_hub_of_one_host, has_a_link_of_500_ns_and_10_gb_per_s_for_each_process) {
+  // With its header of 32 bytes each write takes 100 us, and an acknowledgement 1 us.
+  constexpr std::size_t bytes = 1'000'000 - 32;
+  std::vector<std::byte> there(bytes);
+  const std::vector<std::byte> mine(bytes, std::byte{2});
+  const auto region = nodes_[1]->expose(there);
+  ASSERT_TRUE(region.ok());
+  TxOp write;
+  write.kind = OpKind::write;
+  write.peer = NodeId(1);
+  write.segments[0] = mine;
+  write.region = region->remote;
+  const std::vector<TxOp> ten(10, write);
+  ASSERT_EQ(nodes_[0]->post(ten), 10u);
+  run_for(PicoDuration::nanoseconds(1'000'000 + 500 + 1'000) - PicoDuration(1));
+  EXPECT_EQ(poll(0).size(), 9u);
+  run_for(PicoDuration(1));
+  EXPECT_EQ(poll(0), std::vector{CompletionKind::written});
 }
 
 /// Each of the two nodes notices an outage at a time of its own.
