@@ -79,8 +79,14 @@ double Ranks::progress(std::uint32_t r) const {
   return std::min(whole * now / done, whole + 1);
 }
 
-void Ranks::on_timer(std::uint16_t, std::uint64_t rank) {
-  if (is_running()) run(static_cast<std::uint32_t>(rank));
+void Ranks::on_timer(std::uint16_t detail, std::uint64_t rank) {
+  if (!is_running()) return;
+  const auto r = static_cast<std::uint32_t>(rank);
+  if (detail == goes_on) {
+    run(r);
+  } else {
+    on_content_left(r);
+  }
 }
 
 void Ranks::run(std::uint32_t r) {
@@ -118,7 +124,7 @@ bool Ranks::spend_overhead_before(std::uint32_t r, const Action& action) {
 }
 
 void Ranks::go_on_at(std::uint32_t r, PicoInstant at) {
-  agents_.set_timer(agent_, hosts_[r], at, 0, r);
+  agents_.set_timer(agent_, hosts_[r], at, goes_on, r);
 }
 
 /// False: the rank goes on later.
@@ -256,14 +262,29 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
                  .tag = static_cast<std::uint64_t>(kind) << kind_shift | match});
 }
 
-void Ranks::on_sent(const Message& message, PicoInstant) {
+/// The last packet has begun to leave. Contents leave a host in the order in which they begin to:
+/// it has one link.
+void Ranks::on_sent(const Message& message, PicoInstant departure) {
   const auto kind = static_cast<Kind>(message.request.tag >> kind_shift);
   if (kind != Kind::content || !error_.empty()) return;
   const std::uint32_t from = rank_at_[message.request.source];
   const std::uint32_t to = rank_at_[message.request.destination];
-  const auto sent = take(ranks_[from].sends, to, message.request.tag & match_mask);
+  auto& sends = ranks_[from].sends;
+  auto sent = take(sends, to, message.request.tag & match_mask);
   WEFT_CHECK(sent.has_value());
-  complete(from, sent->request, {});
+  sent->leaves = true;
+  sends.push_back(*sent);
+  agents_.set_timer(agent_, hosts_[from], departure, content_left, from);
+}
+
+void Ranks::on_content_left(std::uint32_t r) {
+  auto& sends = ranks_[r].sends;
+  const auto sent =
+      std::find_if(sends.begin(), sends.end(), [](const Open& open) { return open.leaves; });
+  WEFT_CHECK(sent != sends.end());
+  const std::uint32_t request = sent->request;
+  sends.erase(sent);
+  complete(r, request, {});
 }
 
 void Ranks::on_arrived(const Message& message) {

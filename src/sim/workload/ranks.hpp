@@ -89,6 +89,7 @@ class Ranks final : public Agent, public NetworkUser {
     std::uint64_t bytes = 0;
     std::uint32_t request = 0;
     bool announced = false;  // unexpected: only its announcement has come
+    bool leaves = false;     // a send: its last packet has begun to leave
   };
   struct Rank {
     Cursor cursor;
@@ -112,6 +113,8 @@ class Ranks final : public Agent, public NetworkUser {
   static constexpr std::uint32_t no_rank = ~std::uint32_t{0};
   static constexpr int kind_shift = 62;
 
+  enum Timer : std::uint16_t { goes_on, content_left };
+
   void run(std::uint32_t rank);
   bool spend_overhead_before(std::uint32_t rank, const Action& action);
   void go_on_at(std::uint32_t rank, PicoInstant at);
@@ -128,6 +131,7 @@ class Ranks final : public Agent, public NetworkUser {
            std::uint64_t bytes);
   void on_offer(std::uint32_t rank, std::uint32_t from, std::uint64_t match, std::uint64_t bytes,
                 bool announced);
+  void on_content_left(std::uint32_t rank);
   void on_asked(std::uint32_t rank, std::uint32_t from, std::uint64_t match);
   void fail(std::uint32_t rank, std::uint32_t from, std::uint64_t expected, std::uint64_t bytes);
 
