@@ -134,6 +134,7 @@ Result<void> RanksJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job,
     copy.compute_factor = workload.compute_factor;
     copy.options = {.name = workload.name,
                     .ranks = {.eager_bytes = workload.eager_bytes,
+                              .header_bytes = scenario.fabric.header_bytes,
                               .compute_noise = is_trace ? 0 : workload.compute_noise,
                               .start = PicoInstant() + to_pico(job.start),
                               .level = job.level,

@@ -363,6 +363,23 @@ TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix
   EXPECT_NE(error("weight = 3\n").find("unknown key 'weight'; [qos] has"), std::string::npos);
 }
 
+TEST(window, adds_the_headers_of_the_scenario_to_messages) {
+  sim::Scenario scenario = scenario_of(two_jobs);
+  const auto jobs = jobs::workloads_of(scenario);
+  const auto program = sim::make_pattern((*jobs)[0].pattern);
+  const std::vector<PlacedJob> placed = {{.job = &(*jobs)[0],
+                                          .program = program->get(),
+                                          .hosts = {0, 4, 8, 12, 1, 5, 9, 13},
+                                          .noise_seed = 1}};
+  const auto work = [&](std::uint32_t header_bytes) {
+    scenario.fabric.header_bytes = header_bytes;
+    const auto done = run_window(scenario, placed, nullptr, 2, PicoDuration::milliseconds(1));
+    EXPECT_TRUE(done.ok());
+    return done.ok() ? done->front().work() : 0;
+  };
+  EXPECT_LT(work(100'000), work(32));
+}
+
 TEST(window, knows_what_links_carried_by_place_and_level) {
   const sim::Scenario scenario = scenario_of(two_jobs);
   const auto jobs = jobs::workloads_of(scenario);

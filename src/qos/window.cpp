@@ -27,6 +27,7 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
   std::size_t process = 0;
   for (const PlacedJob& job : jobs) {
     const sim::RankOptions options{.eager_bytes = job.job->eager_bytes,
+                                   .header_bytes = own.fabric.header_bytes,
                                    .compute_noise = job.job->compute_noise,
                                    .first_iteration = job.first_iteration,
                                    .level = default_level,

@@ -174,7 +174,7 @@ void Ranks::send(std::uint32_t r, const Action& action) {
   rank.bytes_sent += action.bytes;
   ++messages_sent_;
   if (action.bytes <= options_.eager_bytes) {
-    put(Kind::eager, r, action.peer, action.match, action.bytes);
+    put(Kind::eager, r, action.peer, action.match, carried(action.bytes));
     if (feed_ != nullptr) feed_->on_completed(r, action.request);
     return;
   }
@@ -190,9 +190,10 @@ void Ranks::receive(std::uint32_t r, const Action& action) {
   Rank& rank = ranks_[r];
   WEFT_CHECK(action.peer < ranks_.size() && action.peer != r, "rank {} receives from {}", r,
              action.peer);
+  const std::uint64_t bytes = carried(action.bytes);
   const auto early = take(rank.unexpected, action.peer, action.match);
-  if (early && early->bytes != action.bytes && action.bytes != any_bytes) {
-    fail(r, action.peer, action.bytes, early->bytes);
+  if (early && early->bytes != bytes && bytes != any_bytes) {
+    fail(r, action.peer, bytes, early->bytes);
     return;
   }
   if (early && !early->announced) {
@@ -201,10 +202,8 @@ void Ranks::receive(std::uint32_t r, const Action& action) {
     return;
   }
   ++rank.open;
-  rank.receives.push_back({.peer = action.peer,
-                           .match = action.match,
-                           .bytes = action.bytes,
-                           .request = action.request});
+  rank.receives.push_back(
+      {.peer = action.peer, .match = action.match, .bytes = bytes, .request = action.request});
   if (early) put(Kind::ask, r, action.peer, action.match, 0);
 }
 
@@ -254,7 +253,7 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
                 std::uint64_t bytes) {
   network_.send({.source = hosts_[from],
                  .destination = hosts_[to],
-                 .bytes = bytes + options_.header_bytes,
+                 .bytes = std::max<std::uint64_t>(bytes + options_.header_bytes, 1),
                  .level = levels_.of(from, to),
                  .user = user_,
                  .queue = is_control(kind) ? 1U : 0U,

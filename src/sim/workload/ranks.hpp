@@ -120,6 +120,10 @@ class Ranks final : public Agent, public NetworkUser {
   void go_on_at(std::uint32_t rank, PicoInstant at);
   bool act(std::uint32_t rank, const Action& action);
   bool compute(std::uint32_t rank, PicoDuration time);
+  /// Without headers, a message of no bytes has one on the network.
+  std::uint64_t carried(std::uint64_t bytes) const {
+    return bytes == 0 && options_.header_bytes == 0 ? 1 : bytes;
+  }
   void send(std::uint32_t rank, const Action& action);
   void receive(std::uint32_t rank, const Action& action);
   bool wait(std::uint32_t rank, const Action& action);

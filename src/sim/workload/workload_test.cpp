@@ -125,6 +125,18 @@ TEST(ranks, exchange_long_messages_both_ways_at_once_even_if_one_rank_is_late) {
   EXPECT_LT(waited_ns(script, 1, options), content_ns * 3 / 2);
 }
 
+TEST(ranks, send_messages_of_no_bytes_without_headers_as_a_byte) {
+  const Script script({{send_to(1, 0), wait}, {receive_from(0, 0), wait}});
+  EXPECT_EQ(waited_ns(script, 1, bare), way_ns(1));
+}
+
+TEST(ranks, announce_messages_without_headers_as_a_byte) {
+  RankOptions options = bare;
+  options.eager_bytes = 100;
+  const Script script({{send_to(1, 500), wait}, {receive_from(0, 500), wait}});
+  EXPECT_EQ(waited_ns(script, 1, options), 2 * way_ns(1) + way_ns(500));
+}
+
 TEST(ranks, match_messages_by_their_names_whatever_comes_first) {
   const Script script({{send_to(1, 10, 1), send_to(1, 20, 2), wait},
                        {receive_from(0, 20, 2), receive_from(0, 10, 1), wait}});

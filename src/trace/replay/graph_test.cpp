@@ -71,6 +71,16 @@ TEST(graph, counts_messages_and_their_bytes) {
   EXPECT_EQ(outcome->bytes, 100100U);
 }
 
+TEST(graph, sends_messages_with_the_headers_of_the_scenario) {
+  const GoalTrace trace = goal("num_ranks 2 rank 0 { send 100b to 1 } rank 1 { recv 100b from 0 }");
+  GraphFeed feed(trace, 1);
+  ReplayOptions options{.scenario = star_for_test(2)};
+  options.scenario.fabric.header_bytes = 232;
+  const auto outcome = replay(feed, options);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+  EXPECT_NEAR(outcome->predicted_s * 1e9, way_ns(100 + 200), 0.01);
+}
+
 TEST(graph, names_the_first_rank_that_waits_for_ever) {
   const auto outcome =
       run(goal("num_ranks 2 rank 0 { r: recv 1b from 1 s: send 1b to 1 s requires r }"

@@ -52,7 +52,9 @@ Result<ReplayOutcome> replay(sim::Feed& feed, const ReplayOptions& options) {
   }
   auto hosts = sim::place(options.scenario.placement, (*world)->topology(), feed.ranks());
   if (!hosts) return options.scenario.located("placement", hosts.error());
-  const sim::RankOptions how{.eager_bytes = options.eager_bytes, .seed = options.scenario.seed};
+  const sim::RankOptions how{.eager_bytes = options.eager_bytes,
+                             .header_bytes = options.scenario.fabric.header_bytes,
+                             .seed = options.scenario.seed};
   sim::Ranks ranks(feed, how, std::move(hosts).value(), (*world)->network(), (*world)->agents());
   if (auto good = run_to_end(**world, ranks, options.limit); !good) return good.error();
   ReplayOutcome outcome{.predicted_s = (ranks.last_end() - PicoInstant{}).to_seconds(),
