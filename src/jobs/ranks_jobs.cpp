@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/ranks_jobs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +18,11 @@ namespace weft::jobs {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+bool has_option(const sim::ScenarioJob& job, std::string_view name) {
+  return std::any_of(job.options.begin(), job.options.end(),
+                     [&](const auto& option) { return option.name == name; });
+}
 
 /// The only value of an option, which is no option of the job any more; nothing if it has none.
 std::optional<std::string> take_option(sim::ScenarioJob& job, std::string_view name) {
@@ -38,6 +45,27 @@ Result<PicoInstant> end_of(const std::string& text, Duration start) {
   if (!end) return end.error();
   if (*end <= start) return refuse("it ends before it starts; make end larger than start");
   return PicoInstant() + to_pico(*end);
+}
+
+/// Refuses what only experiments with service levels do.
+Result<void> refuse_words_of_qos(const sim::Scenario& scenario, const sim::ScenarioJob& job,
+                                 const WorkloadJob& workload) {
+  for (const std::string_view key : {"arrives", "leaves", "ages"}) {
+    if (!has_option(job, key)) continue;
+    return scenario.located(fmt::format("{}.{}", job.key, key),
+                            refuse("only weft qos has windows; take it out, or write start = "
+                                   "\"1ms\" and end = \"10ms\""));
+  }
+  if (workload.computation > 0) {
+    return scenario.located(job.key + ".computation",
+                            refuse("only weft qos measures what that takes; write compute = "
+                                   "\"20us\""));
+  }
+  if (workload.files.size() > 1) {
+    return scenario.located(job.key + ".file",
+                            refuse("only weft qos draws one of several; write one"));
+  }
+  return {};
 }
 
 }  // namespace
@@ -107,19 +135,13 @@ Result<void> RanksJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job,
     if (!at) return scenario.located(job.key + ".end", at.error());
     end = *at;
   }
+  // A trace has the noise of its recording.
+  const bool is_exact = is_trace && !has_option(job, "noise");
   sim::Scenario alone = scenario;
   alone.jobs = {job};
   auto workloads = workloads_of(alone);
   if (!workloads) return std::move(workloads).error();
-  if (workloads->front().computation > 0) {
-    return scenario.located(job.key + ".computation",
-                            refuse("only weft qos measures what that takes; write compute = "
-                                   "\"20us\""));
-  }
-  if (workloads->front().files.size() > 1) {
-    return scenario.located(job.key + ".file",
-                            refuse("only weft qos draws one of several; write one"));
-  }
+  if (auto good = refuse_words_of_qos(scenario, job, workloads->front()); !good) return good;
   for (WorkloadJob& workload : *workloads) {
     workload.pattern.iterations = iterations;
     auto program = is_trace ? Result<std::unique_ptr<sim::Program>>(nullptr)
@@ -135,7 +157,7 @@ Result<void> RanksJobs::add(const sim::Scenario& scenario, sim::ScenarioJob job,
     copy.options = {.name = workload.name,
                     .ranks = {.eager_bytes = workload.eager_bytes,
                               .header_bytes = scenario.fabric.header_bytes,
-                              .compute_noise = is_trace ? 0 : workload.compute_noise,
+                              .compute_noise = is_exact ? 0 : workload.compute_noise,
                               .start = PicoInstant() + to_pico(job.start),
                               .level = job.level,
                               .seed = scenario.seed * 1'000'003 + plans_.size() - 1},

@@ -71,6 +71,17 @@ Result<void> check(const ExperimentOptions& o) {
   return {};
 }
 
+/// Refuses what an experiment decides itself.
+Result<void> check_rest(const sim::Scenario& scenario) {
+  for (const sim::ScenarioEntry& entry : scenario.entries) {
+    if (!entry.key.starts_with("levels")) continue;
+    return scenario.located(
+        entry.key, jobs::refuse("an experiment chooses the weights of its levels; take [[levels]] "
+                                "out, and write levels = 16 in [qos]"));
+  }
+  return sim::refuse_faults(scenario, "or run weft simulate");
+}
+
 }  // namespace
 
 Result<ExperimentOptions> options_of(sim::Scenario scenario) {
@@ -82,6 +93,7 @@ Result<ExperimentOptions> options_of(sim::Scenario scenario) {
     if (!taken) return scenario.located("qos." + option.name, taken.error());
   }
   if (auto good = check(options); !good) return scenario.located("qos", good.error());
+  if (auto good = check_rest(scenario); !good) return std::move(good).error();
   options.scenario = std::move(scenario);
   return options;
 }

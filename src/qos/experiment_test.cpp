@@ -363,6 +363,23 @@ TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix
   EXPECT_NE(error("weight = 3\n").find("unknown key 'weight'; [qos] has"), std::string::npos);
 }
 
+TEST(experiment_options, refuse_what_an_experiment_does_not_take_from_a_scenario) {
+  const auto error = [&](const std::string& before, const std::string& after) {
+    const auto refused =
+        options_of(scenario_of(before + "[network]\ntopology = \"star:4\"\n" + after));
+    return refused.ok() ? std::string() : refused.error().message;
+  };
+  EXPECT_EQ(
+      error("", "[[levels]]\nweight = 3\n"),
+      "test.toml:3: an experiment chooses the weights of its levels; take [[levels]] out, and "
+      "write levels = 16 in [qos]");
+  EXPECT_EQ(error("faults = [\"at=1ms link-down host0\"]\n", ""),
+            "test.toml:1: faults[0] = at=1ms link-down host0: no faults happen here; take faults "
+            "out, or run weft simulate");
+  EXPECT_EQ(error("", "[random-faults]\nlinks-down-per-s = 3\nuntil = \"1s\"\n"),
+            "test.toml:3: no faults happen here; take [random-faults] out, or run weft simulate");
+}
+
 TEST(window, adds_the_headers_of_the_scenario_to_messages) {
   sim::Scenario scenario = scenario_of(two_jobs);
   const auto jobs = jobs::workloads_of(scenario);

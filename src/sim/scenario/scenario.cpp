@@ -116,6 +116,16 @@ Error Scenario::located(std::string_view key, Error error) const {
   return error;
 }
 
+Result<void> refuse_faults(const Scenario& s, std::string_view fix) {
+  const RandomFaults& r = s.random_faults;
+  const bool draws = r.links_down_per_s + r.links_slow_per_s + r.pauses_per_s + r.crashes_per_s > 0;
+  if (s.faults.empty() && !draws) return {};
+  const bool only_drawn = s.faults.empty();
+  return s.located(only_drawn ? "random-faults" : "faults[0]",
+                   invalid("no faults happen here; take {} out, {}",
+                           only_drawn ? "[random-faults]" : "faults", fix));
+}
+
 Result<void> check_scenario(const Scenario& s) {
   if (auto good = check_reliable(s); !good) return good;
   const std::pair<std::string_view, Duration> lengths[] = {

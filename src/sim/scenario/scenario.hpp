@@ -140,6 +140,9 @@ struct Scenario {
   Error located(std::string_view key, Error error) const;
 };
 
+/// Refuses faults, drawn ones too, for simulations that have none, with what to do instead.
+Result<void> refuse_faults(const Scenario& scenario, std::string_view fix);
+
 /// The text on one line, without line breaks.
 std::string one_line(std::string text);
 /// A value for messages: not long, and "" when it is empty.

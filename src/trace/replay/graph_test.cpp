@@ -81,6 +81,23 @@ TEST(graph, sends_messages_with_the_headers_of_the_scenario) {
   EXPECT_NEAR(outcome->predicted_s * 1e9, way_ns(100 + 200), 0.01);
 }
 
+TEST(graph, refuses_faults_that_would_not_happen) {
+  const GoalTrace trace = goal("num_ranks 2");
+  GraphFeed feed(trace, 1);
+  ReplayOptions options{.scenario = star_for_test(2)};
+  options.scenario.faults = {"at=1us link-down host0"};
+  const auto listed = replay(feed, options);
+  ASSERT_FALSE(listed.ok());
+  EXPECT_EQ(listed.error().message,
+            "no faults happen here; take faults out, or name cables, and let weft simulate run the "
+            "trace as one of [[jobs]]");
+  options.scenario.faults.clear();
+  options.scenario.random_faults.links_down_per_s = 1;
+  const auto drawn = replay(feed, options);
+  ASSERT_FALSE(drawn.ok());
+  EXPECT_EQ(drawn.error().message.find("no faults happen here; take [random-faults] out"), 0U);
+}
+
 TEST(graph, names_the_first_rank_that_waits_for_ever) {
   const auto outcome =
       run(goal("num_ranks 2 rank 0 { r: recv 1b from 1 s: send 1b to 1 s requires r }"

@@ -42,6 +42,8 @@ Result<void> run_to_end(sim::World& world, const sim::Ranks& ranks, Duration lim
 }  // namespace
 
 Result<ReplayOutcome> replay(sim::Feed& feed, const ReplayOptions& options) {
+  constexpr auto fix = "or name cables, and let weft simulate run the trace as one of [[jobs]]";
+  if (auto good = sim::refuse_faults(options.scenario, fix); !good) return std::move(good).error();
   auto world = sim::World::make(options.scenario);
   if (!world) return std::move(world).error();
   if (feed.ranks() > (*world)->topology().hosts()) {

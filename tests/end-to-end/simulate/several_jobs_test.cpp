@@ -114,6 +114,19 @@ TEST(several_jobs, workloads_run_without_any_stream) {
   EXPECT_EQ(ended.json()["jobs"][1]["ended"], false) << ended.describe();
 }
 
+TEST(several_jobs, traces_have_the_noise_and_messages_the_headers_that_they_are_given) {
+  const auto elapsed_s = [](const std::string& more, const std::string& header) {
+    const Ended ended = three_kinds(
+        {"jobs=[{kind=\"trace\", file=\"../traces/ring-8.goal\"" + more + "}]", header});
+    EXPECT_EQ(ended.code, 0) << ended.describe();
+    return ended.code == 0 ? ended.json()["jobs"][0]["elapsed_s"].get<double>() : 0;
+  };
+  const double exact = elapsed_s("", "fabric.header=32");
+  EXPECT_DOUBLE_EQ(elapsed_s(", noise=0", "fabric.header=32"), exact);
+  EXPECT_NE(elapsed_s(", noise=0.5", "fabric.header=32"), exact);
+  EXPECT_GT(elapsed_s("", "fabric.header=4000"), exact);
+}
+
 TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
   const auto refusal = [](const std::string& jobs) {
     const Ended ended = three_kinds({"jobs=[" + jobs + "]"});
@@ -133,6 +146,12 @@ TEST(several_jobs, workloads_that_cannot_be_are_refused_with_the_fix) {
   EXPECT_THAT(refusal("{kind=\"workload\", computation=0.5, iterations=5}"),
               testing::HasSubstr("write compute"));
   EXPECT_THAT(refusal("{kind=\"workload\", ranks=80, iterations=5}"), testing::HasSubstr("64"));
+  for (const std::string key : {"arrives", "leaves"}) {
+    EXPECT_THAT(refusal("{kind=\"workload\", ranks=4, iterations=5, " + key + "=3}"),
+                testing::HasSubstr("only weft qos has windows"));
+  }
+  EXPECT_THAT(refusal("{kind=\"workload\", pattern=\"mini-paradis\", iterations=5, ages=3}"),
+              testing::HasSubstr("only weft qos has windows"));
   const Ended parts = run_weft(
       {"simulate", WEFT_EXAMPLES "jobs-of-three-kinds.toml", "--parts", "2", "--no-limit"});
   EXPECT_EQ(parts.code, 2) << parts.describe();
