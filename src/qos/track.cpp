@@ -39,7 +39,7 @@ std::string Track::path() const {
 /// Returns everything that decides a window's outcome. The number of iterations does not: a longer
 /// run continues a shorter one.
 TrackIdentity Track::identity() const {
-  TrackIdentity lines = {"format=6", fmt::format("seed={}", options_.scenario.seed),
+  TrackIdentity lines = {"format=7", fmt::format("seed={}", options_.scenario.seed),
                          fmt::format("qos.period={}ns", options_.period.ticks()),
                          fmt::format("qos.variants={}", options_.variants),
                          fmt::format("qos.levels={}", options_.algorithm_1.levels)};
