@@ -27,6 +27,9 @@ std::uint32_t smallest_packet(const Scenario& scenario, bool has_jobs) {
   return static_cast<std::uint32_t>(least) + like.packet_overhead;
 }
 
+/// Of the traffics of seed 0: another one than the network's, whose random streams they would have.
+constexpr std::uint64_t seeds_of_zero = std::uint64_t{1} << 62;
+
 }  // namespace
 
 Result<std::unique_ptr<World>> World::make(const Scenario& scenario, Exchange* exchange,
@@ -96,7 +99,7 @@ void World::start(Exchange* exchange, PicoDuration jobs_talk_after) {
   std::iota(hosts.begin(), hosts.end(), 0);
   for (const TrafficOptions& traffic : scenario_.traffic) {
     TrafficOptions own = traffic;
-    own.seed = scenario_.seed * 64 + traffic_.size();
+    own.seed = (scenario_.seed != 0 ? scenario_.seed * 64 : seeds_of_zero) + traffic_.size();
     traffic_.push_back(std::make_unique<Traffic>(own, hosts, *network_, agents_));
   }
   if (!scenario_.level_changes.empty()) level_changes_.emplace(*this);

@@ -56,6 +56,22 @@ class Shares {
   std::unique_ptr<World> world_;
 };
 
+TEST(world, traffic_has_random_streams_of_its_own_with_seed_0_too) {
+  Scenario s = two_levels();
+  s.seed = 0;
+  s.traffic.resize(1);
+  const auto world = World::make(s).value();
+  world->run_until(PicoInstant() + PicoDuration::microseconds(100));
+  // The same traffic with the network's seed, whose streams are by host as well.
+  TrafficOptions same = s.traffic[0];
+  same.seed = 0;
+  s.traffic.clear();
+  const auto other = World::make(s).value();
+  const Traffic traffic(same, {0, 1}, other->network(), other->agents());
+  other->run_until(PicoInstant() + PicoDuration::microseconds(100));
+  EXPECT_NE(world->engine().trace_hash(), other->engine().trace_hash());
+}
+
 TEST(world, a_router_that_can_deadlock_is_refused_with_the_circle_and_the_way_out) {
   const std::string file = testing::TempDir() + "/ring-of-five.toml";
   std::ofstream(file) << R"(hosts = ["h0", "h1", "h2", "h3", "h4"]
