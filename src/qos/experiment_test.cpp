@@ -576,6 +576,25 @@ TEST(experiment, refuses_windows_that_are_too_short_for_an_iteration) {
             "shorter trace");
 }
 
+TEST(experiment, names_a_job_whose_ranks_wait_for_each_other) {
+  const Directory directory;
+  std::ofstream(directory.path() + "/crossed.goal")
+      << "num_ranks 2\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n"
+      << "rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\n";
+  auto scenario = sim::parse_scenario(
+      "[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
+      "file = \"crossed.goal\"\n",
+      directory.path() + "/test.toml");
+  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
+  auto options = options_of(std::move(scenario).value());
+  ASSERT_TRUE(options.ok());
+  options->period = Duration::milliseconds(5);
+  options->iterations = options->placements = 1;
+  const auto outcome = run_experiment(*options);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().message, "job a: its ranks wait for messages that nobody sends");
+}
+
 TEST(experiment, without_any_job_is_refused) {
   ExperimentOptions options = short_experiment();
   for (auto& entry : options.scenario.jobs) entry.options.push_back({"arrives", {"6"}});

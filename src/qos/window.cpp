@@ -5,10 +5,29 @@
 
 #include <utility>
 
+#include "sim/run/stuck.hpp"
 #include "sim/run/world.hpp"
 #include "sim/workload/ranks.hpp"
 
 namespace weft::qos {
+namespace {
+
+Result<JobWork> work_of(const jobs::WorkloadJob& of, const sim::Ranks& ranks) {
+  if (!ranks.error().empty()) return Error{ErrorCode::corrupt, ranks.error()};
+  if (ranks.stuck()) {
+    return Error{ErrorCode::unavailable,
+                 fmt::format("job {}: its ranks wait for messages that nobody sends", of.name)};
+  }
+  JobWork job;
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) {
+    job.iterations.push_back(ranks.iterations(r));
+    job.progress.push_back(ranks.progress(r));
+    job.waited.push_back(ranks.waited(r));
+  }
+  return job;
+}
+
+}  // namespace
 
 Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<PlacedJob>& jobs,
                               const Configuration* configuration, std::uint32_t levels,
@@ -52,15 +71,14 @@ Result<WindowWork> run_window(const sim::Scenario& scenario, const std::vector<P
   for (const auto& feed : feeds) {
     if (const auto& good = feed->state(); !good) return good.error();
   }
+  if ((*world)->engine().idle()) {
+    if (auto moves = sim::check_standstill((*world)->network()); !moves) return moves.error();
+  }
   WindowWork work;
-  for (const auto& ranks : running) {
-    if (!ranks->error().empty()) return Error{ErrorCode::corrupt, ranks->error()};
-    JobWork& job = work.emplace_back();
-    for (std::uint32_t r = 0; r < ranks->size(); ++r) {
-      job.iterations.push_back(ranks->iterations(r));
-      job.progress.push_back(ranks->progress(r));
-      job.waited.push_back(ranks->waited(r));
-    }
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    auto done = work_of(*jobs[i].job, *running[i]);
+    if (!done) return std::move(done).error();
+    work.push_back(std::move(done).value());
   }
   return work;
 }

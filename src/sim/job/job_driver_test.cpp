@@ -142,5 +142,19 @@ TEST(job_driver, a_job_whose_ranks_wait_for_ever_is_an_error_with_its_name) {
   EXPECT_THAT(ran.error().message, HasSubstr("job stuck: nothing happens any more"));
 }
 
+TEST(job_driver, a_job_whose_ranks_wait_for_ever_beside_endless_traffic_is_an_error) {
+  const Forgotten program;
+  AloneExchange alone;
+  Scenario scenario = star();
+  scenario.traffic = {{.load = 0.1}};
+  const auto world = World::make(scenario).value();
+  RanksJob stuck(*world, program, {.name = "stuck"}, {0, 1});
+  JobDriver driver(*world, alone, {});
+  driver.add(stuck);
+  const auto ran = driver.run();
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().message, "its ranks wait for messages that nobody sends");
+}
+
 }  // namespace
 }  // namespace weft::sim

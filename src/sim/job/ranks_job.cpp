@@ -46,9 +46,13 @@ std::optional<JobFailure> RanksJob::failure() const {
   return JobFailure{.order = 0, .error = {ErrorCode::corrupt, ranks_->error()}};
 }
 
-/// With nothing to come, ranks that have not ended never will.
+/// With nothing to come, ranks that have not ended never will. Others in the network may go on.
 Result<void> RanksJob::look_around() {
-  if (over() || !engine_.idle()) return {};
+  if (over()) return {};
+  if (ranks_->stuck() && !engine_.idle()) {
+    return Error{ErrorCode::unavailable, "its ranks wait for messages that nobody sends"};
+  }
+  if (!engine_.idle()) return {};
   if (auto moves = check_standstill(network_); !moves) return moves;
   return Error{ErrorCode::unavailable,
                "nothing happens any more, and its ranks wait for messages that nobody sends"};

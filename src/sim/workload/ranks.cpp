@@ -80,6 +80,7 @@ double Ranks::progress(std::uint32_t r) const {
 }
 
 void Ranks::on_timer(std::uint16_t detail, std::uint64_t rank) {
+  --pending_;
   if (!is_running()) return;
   const auto r = static_cast<std::uint32_t>(rank);
   if (detail == goes_on) {
@@ -123,8 +124,9 @@ bool Ranks::spend_overhead_before(std::uint32_t r, const Action& action) {
   return true;
 }
 
-void Ranks::go_on_at(std::uint32_t r, PicoInstant at) {
-  agents_.set_timer(agent_, hosts_[r], at, goes_on, r);
+void Ranks::set_timer(std::uint32_t r, PicoInstant at, Timer timer) {
+  ++pending_;
+  agents_.set_timer(agent_, hosts_[r], at, timer, r);
 }
 
 /// False: the rank goes on later.
@@ -251,6 +253,7 @@ void Ranks::complete(std::uint32_t r, std::uint32_t request, PicoDuration overhe
 
 void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t match,
                 std::uint64_t bytes) {
+  ++pending_;
   network_.send({.source = hosts_[from],
                  .destination = hosts_[to],
                  .bytes = std::max<std::uint64_t>(bytes + options_.header_bytes, 1),
@@ -273,7 +276,7 @@ void Ranks::on_sent(const Message& message, PicoInstant departure) {
   WEFT_CHECK(sent.has_value());
   sent->leaves = true;
   sends.push_back(*sent);
-  agents_.set_timer(agent_, hosts_[from], departure, content_left, from);
+  set_timer(from, departure, content_left);
 }
 
 void Ranks::on_content_left(std::uint32_t r) {
@@ -287,6 +290,7 @@ void Ranks::on_content_left(std::uint32_t r) {
 }
 
 void Ranks::on_arrived(const Message& message) {
+  --pending_;
   if (!is_running()) return;
   const MessageRequest& request = message.request;
   const std::uint32_t from = rank_at_[request.source];

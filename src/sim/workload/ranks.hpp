@@ -68,6 +68,9 @@ class Ranks final : public Agent, public NetworkUser {
   /// All ranks have come to the end of their programs.
   bool ended() const { return ended_ == ranks_.size(); }
   bool ended(std::uint32_t rank) const { return ranks_[rank].ended; }
+  /// Ranks wait for messages that nobody will send: none computes, and none of their messages is
+  /// under way.
+  bool stuck() const { return is_running() && !ended() && pending_ == 0; }
   /// Returns when the last of those that have ended did.
   PicoInstant last_end() const { return last_end_; }
   /// Sends and receives that do not fit each other, the first of them; empty: none. The job stands
@@ -117,7 +120,8 @@ class Ranks final : public Agent, public NetworkUser {
 
   void run(std::uint32_t rank);
   bool spend_overhead_before(std::uint32_t rank, const Action& action);
-  void go_on_at(std::uint32_t rank, PicoInstant at);
+  void go_on_at(std::uint32_t rank, PicoInstant at) { set_timer(rank, at, goes_on); }
+  void set_timer(std::uint32_t rank, PicoInstant at, Timer timer);
   bool act(std::uint32_t rank, const Action& action);
   bool compute(std::uint32_t rank, PicoDuration time);
   /// Without headers, a message of no bytes has one on the network.
@@ -151,6 +155,7 @@ class Ranks final : public Agent, public NetworkUser {
   std::uint32_t agent_;
   std::uint16_t user_;
   std::uint64_t messages_sent_ = 0;
+  std::uint64_t pending_ = 0;  // timers, and messages in the network
   std::size_t ended_ = 0;
   PicoInstant last_end_{};
   std::string error_;

@@ -108,6 +108,18 @@ TEST(graph, names_the_first_rank_that_waits_for_ever) {
             "messages wait for each other; correct its dependencies, or record the program anew");
 }
 
+TEST(graph, finds_ranks_that_wait_for_ever_beside_endless_traffic) {
+  const GoalTrace trace = goal(
+      "num_ranks 2 rank 0 { r: recv 1b from 1 s: send 1b to 1 s requires r }"
+      "rank 1 { r: recv 1b from 0 s: send 1b to 0 s requires r }");
+  GraphFeed feed(trace, 1);
+  ReplayOptions options{.scenario = star_for_test(2)};
+  options.scenario.traffic = {{.load = 0.1}};
+  const auto outcome = replay(feed, options);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().message.find("2 of 2 ranks do not end"), 0U);
+}
+
 TEST(graph, refuses_networks_with_fewer_hosts_than_ranks) {
   const GoalTrace trace = goal("num_ranks 3");
   GraphFeed feed(trace, 1);

@@ -19,7 +19,7 @@ Result<void> run_to_end(sim::World& world, const sim::Ranks& ranks, Duration lim
   PicoInstant until{};
   while (!ranks.ended()) {
     if (!ranks.error().empty()) return invalid("{}", ranks.error());
-    if (world.engine().idle() || until >= last) break;
+    if (world.engine().idle() || ranks.stuck() || until >= last) break;
     until = std::min(last, until + step);
     step = std::min(step * 2, PicoDuration::seconds(1));
     world.run_until(until);
