@@ -11,9 +11,16 @@
 namespace weft::mpi {
 namespace {
 
+/// Where the program wants the access's request, if it calls a function that makes one.
+struct RequestPlace {
+  MPI_Request* handle = nullptr;
+  bool is_wanted = false;
+};
+
 /// An access's arguments, checked.
 struct WindowAccess {
   Call call;
+  RequestPlace place;
   int error = MPI_SUCCESS;
   WindowObject* window = nullptr;
   Target target;
@@ -21,8 +28,12 @@ struct WindowAccess {
   Change change = Change::replace;
   Fold fold = Fold::sum;
 
-  WindowAccess(const char* function, MPI_Win handle) : call{function} {
+  WindowAccess(const char* function, MPI_Win handle, RequestPlace request = {})
+      : call{function}, place(request) {
     window = find_window(call, handle, error);
+    if (ok() && place.is_wanted && place.handle == nullptr) {
+      fail(MPI_ERR_REQUEST, "a pointer to requests is null");
+    }
   }
   bool ok() const { return error == MPI_SUCCESS; }
   void fail(int code, const std::string& what) { error = window->fail(call, code, what); }
@@ -97,51 +108,51 @@ struct WindowAccess {
   }
 
   /// Null: the program wants none.
-  Request* make_request(MPI_Request* handle) {
-    if (handle == nullptr) return nullptr;
+  Request* make_request() {
+    if (!place.is_wanted) return nullptr;
     auto request = std::make_unique<Request>();
     request->status = empty_status();
     Request* const made = request.get();
-    *handle = keep_request(std::move(request));
+    *place.handle = keep_request(std::move(request));
     return made;
   }
   int settle() { return call.settle(&window->communicator); }
   /// The result of an access that is over for its origin.
-  int finish(MPI_Request* handle) {
-    if (Request* const request = make_request(handle)) request->done = true;
+  int finish() {
+    if (Request* const request = make_request()) request->done = true;
     return settle();
   }
 };
 
 int put(const char* function, const void* address, std::int64_t count, MPI_Datatype type, int rank,
         MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type, MPI_Win window,
-        MPI_Request* request) {
-  WindowAccess access(function, window);
+        RequestPlace place) {
+  WindowAccess access(function, window, place);
   const Buffer from = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
   access.compare(from);
   if (!access.ok()) return access.error;
   if (!access.is_null) access.window->window->put(access.target, from);
-  return access.finish(request);
+  return access.finish();
 }
 
 int get(const char* function, void* address, std::int64_t count, MPI_Datatype type, int rank,
         MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type, MPI_Win window,
-        MPI_Request* request) {
-  WindowAccess access(function, window);
+        RequestPlace place) {
+  WindowAccess access(function, window, place);
   const Buffer into = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
   access.compare(into);
   if (!access.ok()) return access.error;
-  if (access.is_null) return access.finish(request);
-  access.window->window->get(access.target, into, access.make_request(request));
+  if (access.is_null) return access.finish();
+  access.window->window->get(access.target, into, access.make_request());
   return access.settle();
 }
 
 int accumulate(const char* function, const void* address, std::int64_t count, MPI_Datatype type,
                int rank, MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type,
-               MPI_Op op, MPI_Win window, MPI_Request* request) {
-  WindowAccess access(function, window);
+               MPI_Op op, MPI_Win window, RequestPlace place) {
+  WindowAccess access(function, window, place);
   const Buffer from = access.buffer(address, count, type);
   access.aim(rank, displacement, target_count, target_type);
   access.choose(op);
@@ -150,14 +161,14 @@ int accumulate(const char* function, const void* address, std::int64_t count, MP
   if (!access.is_null && access.change != Change::nothing) {
     access.window->window->accumulate(access.target, from, access.change, access.fold);
   }
-  return access.finish(request);
+  return access.finish();
 }
 
 int get_accumulate(const char* function, const void* address, std::int64_t count, MPI_Datatype type,
                    void* result, std::int64_t result_count, MPI_Datatype result_type, int rank,
                    MPI_Aint displacement, std::int64_t target_count, MPI_Datatype target_type,
-                   MPI_Op op, MPI_Win window, MPI_Request* request) {
-  WindowAccess access(function, window);
+                   MPI_Op op, MPI_Win window, RequestPlace place) {
+  WindowAccess access(function, window, place);
   // The origin of an operation that changes nothing may be anything.
   const Buffer from = op == MPI_NO_OP ? Buffer{} : access.buffer(address, count, type);
   const Buffer into = access.buffer(result, result_count, result_type);
@@ -166,9 +177,9 @@ int get_accumulate(const char* function, const void* address, std::int64_t count
   if (op != MPI_NO_OP) access.compare(from);
   access.compare(into);
   if (!access.ok()) return access.error;
-  if (access.is_null) return access.finish(request);
+  if (access.is_null) return access.finish();
   access.window->window->get_accumulate(access.target, from, into, access.change, access.fold,
-                                        access.make_request(request));
+                                        access.make_request());
   return access.settle();
 }
 
@@ -183,9 +194,9 @@ bool can_be_swapped(MPI_Datatype handle, const Datatype& type) {
 // Each access has a function without a request and one with it.
 #define WEFT_MPI_WINDOW_ACCESS(Name, name, parameters, arguments)                                  \
   WEFT_MPI_COUNTED(MPI_##Name, (WEFT_MPI_LIST parameters, MPI_Win window), name,                   \
-                   (WEFT_MPI_LIST arguments, window, nullptr))                                     \
+                   (WEFT_MPI_LIST arguments, window, RequestPlace{}))                              \
   WEFT_MPI_COUNTED(MPI_R##name, (WEFT_MPI_LIST parameters, MPI_Win window, MPI_Request * request), \
-                   name, (WEFT_MPI_LIST arguments, window, request))
+                   name, (WEFT_MPI_LIST arguments, window, RequestPlace{request, true}))
 #include "mpi/api/window_accesses.def"
 #undef WEFT_MPI_WINDOW_ACCESS
 
@@ -194,7 +205,7 @@ using namespace weft::mpi;
 int MPI_Fetch_and_op(const void* address, void* result, MPI_Datatype type, int rank,
                      MPI_Aint displacement, MPI_Op op, MPI_Win window) {
   return get_accumulate("MPI_Fetch_and_op", address, 1, type, result, 1, type, rank, displacement,
-                        1, type, op, window, nullptr);
+                        1, type, op, window, {});
 }
 
 int MPI_Compare_and_swap(const void* wanted, const void* expected, void* result, MPI_Datatype type,

@@ -223,6 +223,27 @@ static void groups(void) {
   FINE(MPI_Group_free(&world));
 }
 
+static void windows(MPI_Comm self) {
+  int value = 7, seen = 0;
+  int memory[1] = {0};
+  MPI_Win window;
+  MPI_Request request;
+  FINE(MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, self, &window));
+  MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN);
+  FINE(MPI_Win_lock_all(0, window));
+  REQUEST(MPI_Rput(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, window, NULL));
+  REQUEST(MPI_Rput(&value, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, window, NULL));
+  REQUEST(MPI_Rget(&seen, 1, MPI_INT, 0, 0, 1, MPI_INT, window, NULL));
+  REQUEST(MPI_Raccumulate(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window, NULL));
+  REQUEST(MPI_Rget_accumulate(&value, 1, MPI_INT, &seen, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM,
+                              window, NULL));
+  FINE(MPI_Rget(&seen, 1, MPI_INT, 0, 0, 1, MPI_INT, window, &request));
+  FINE(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  FINE(MPI_Win_unlock_all(window));
+  expect(seen == 0 && memory[0] == 0 ? MPI_SUCCESS : MPI_ERR_OTHER, MPI_SUCCESS, "nothing was put");
+  FINE(MPI_Win_free(&window));
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -239,6 +260,7 @@ int main(int argc, char** argv) {
   topologies(MPI_COMM_SELF);
   infos();
   groups();
+  windows(MPI_COMM_SELF);
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();
