@@ -2,6 +2,7 @@
 #include "core/schedule/grant_pace.hpp"
 
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -18,16 +19,9 @@ constexpr double time_for_messages = 400e-6;
 /// for more, below the other it could do with less.
 constexpr double often_dry = 0.1;
 constexpr double hardly_dry = 0.02;
-/// Share of the arrivals whose senders may have waited for a node without a processor: above it,
-/// for longer than other processes take their turns, more is out.
-constexpr double often_starved = 0.5;
-/// More in flight has to make the node so much faster. If it does not, links decide, and the node
-/// waits so many periods before it tries again.
-constexpr double worth_it = 1.04;
+/// If more in flight does not make the node faster, links decide, and the node waits so many
+/// periods before it tries again.
 constexpr std::uint32_t least_pause = 8;
-/// Nodes that share processors take turns. A shorter period would show their turns and not their
-/// pace.
-constexpr Duration several_turns = Duration::milliseconds(10);
 constexpr std::uint32_t most_pause = 256;
 /// While it looks for the shortest time, the node has this share of the path's capacity out.
 constexpr double probed = 0.75;
@@ -104,6 +98,7 @@ void GrantPace::restart(Instant now) {
 void GrantPace::begin_view(Instant now) {
   if (std::exchange(trial_.runs, false)) cover_.take_back(trial_.cover);
   trial_.pays = false;
+  relief_.restart();
   rates_seen_ = 0;
   forget_least();
   restart(now);
@@ -143,9 +138,16 @@ void GrantPace::on_arrival(Instant now, Duration since_grant, bool is_small) {
   if (++arrivals_ >= wanted_ && now > since_ && now - since_ >= least_length()) end_period(now);
 }
 
+/// A rate that a quarter of the latest periods had: others may have been disturbed.
+double GrantPace::usual_rate() const {
+  std::array<double, rates_kept> sorted = rates_;
+  std::ranges::sort(sorted, std::ranges::greater());
+  return sorted[std::min(rates_seen_, rates_kept) / 4];
+}
+
 Duration GrantPace::least_length() const {
   const bool has_time = !probing_ && periods_ >= options_.short_periods;
-  return has_time && nodes_decide() ? std::max(shortest(), several_turns) : shortest();
+  return has_time && nodes_decide() ? std::max(shortest(), GrantRelief::several_turns) : shortest();
 }
 
 bool GrantPace::nodes_decide() const {
@@ -207,10 +209,21 @@ void GrantPace::set_cover(Duration length) {
       static_cast<std::uint32_t>(std::min(longest_calm / length.to_seconds(), unthinkable)));
   const double starved = static_cast<double>(starved_) / arrivals_;
   const bool may_try = is_worth_trying_more(rate);
-  const bool was_starving = starving_for_ > several_turns;
-  starving_for_ = starved > often_starved ? starving_for_ + length : Duration{};
-  if (was_starving && starving_for_ > Duration{} && periods_ >= options_.short_periods) {
-    cover_.grow(std::min(cover_.value() + 3 * in_flight(), most_));
+  const GrantRelief::Step relief =
+      relief_.on_period({.length = length,
+                         .arrivals = arrivals_,
+                         .starved = starved_,
+                         .usual_rate = usual_rate(),
+                         .may_begin = periods_ >= options_.short_periods});
+  if (relief == GrantRelief::Step::take_back) {
+    cover_.take_back(cover_before_relief_);
+  } else if (relief == GrantRelief::Step::add) {
+    cover_before_relief_ = cover_.value();
+    // Its own number: another node may be the one that has most in flight.
+    const auto own = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
+    cover_.grow(std::min(cover_.value() + 3 * std::max(own, 1u), most_));
+  } else if (relief_.is_on_trial()) {
+    cover_.busy();
   } else if (may_try && (dry > often_dry || rings_hold_more())) {
     try_more(rate);
   } else if (absent_share_ > 2 * often) {
@@ -231,7 +244,7 @@ bool GrantPace::is_worth_trying_more(double rate) {
   if (!trial_.runs) return trial_.pause == 0 && periods_ >= options_.short_periods;
   if (++trial_.periods < 2) return false;
   trial_.runs = false;
-  if (rate >= trial_.rate * worth_it) {
+  if (rate >= trial_.rate * GrantRelief::worth_it) {
     trial_.pays = nodes_decide();
     trial_.paid = 0;
     trial_.patience = least_pause;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/schedule/grant_agreement.hpp"
+#include "core/schedule/grant_relief.hpp"
 #include "weft/time.hpp"
 
 namespace weft::schedule {
@@ -79,8 +80,8 @@ class ReluctantNumber {
 ///    decide the pace, which take turns on their processors, and periods last several turns;
 ///  - as many as the rings allow, from the first contribution on, when nodes are known to decide
 ///    (PaceOptions::begins_full): to find it out would take a hundred milliseconds;
-///  - as many as the rings allow, without a trial, when most contributions come while the node has
-///    no processor, since their senders then use up their grants.
+///  - more, as long as that makes the node faster, when most contributions come while the node has
+///    no processor, since their senders then use up their grants (GrantRelief).
 /// The number on which all compute nodes agree (GrantAgreement) overrides the node's wish. Now and
 /// then the number goes below the path's capacity for a period, to measure the shortest time
 /// without the node's own queue. With a single input node no senders can collide, so the
@@ -171,6 +172,7 @@ class GrantPace {
   static constexpr double half_a_path = 0.5;
 
   double best_rate() const;
+  double usual_rate() const;
   Duration least_length() const;
   bool nodes_decide() const;
   bool rings_hold_more() const;
@@ -207,6 +209,8 @@ class GrantPace {
   std::uint32_t most_ = unknown;
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
+  GrantRelief relief_;
+  std::uint32_t cover_before_relief_ = 0;
   /// A trial of more places, which stay if they make the node faster.
   struct Trial {
     bool runs = false;
@@ -244,7 +248,6 @@ class GrantPace {
   std::uint32_t absences_ = 0;
   std::uint32_t dry_ = 0;      // arrivals after which nothing was in flight
   std::uint32_t starved_ = 0;  // arrivals whose senders may have waited for grants
-  Duration starving_for_{};    // how long periods with mostly such arrivals have lasted
   Duration held_{};            // how long the node was held up
   bool judged_ = false;        // `ahead_` has been set in this period already
   // Inputs that hold the node up.

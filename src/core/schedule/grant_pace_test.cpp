@@ -277,26 +277,6 @@ TEST_F(pace, does_not_take_short_periods_for_those_of_starved_senders) {
   EXPECT_EQ(pace_.in_flight(), 6u + 3 * 6u);
 }
 
-TEST_F(pace, has_more_out_without_a_trial_while_senders_starve_period_after_period) {
-  start();
-  arrive(period, tenth_ms, fifth_ms);
-  ASSERT_EQ(pace_.in_flight(), 6u);
-  const auto starved_period = [&] {
-    pace_.on_starved_senders(period / 2 + 1);
-    arrive(std::max<int>(period, static_cast<int>(pace_.in_flight())), tenth_ms, fifth_ms);
-  };
-  for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(pace_.in_flight(), 6u) << "so far it may be one turn of another process";
-    starved_period();
-  }
-  EXPECT_EQ(pace_.in_flight(), 6u) << "12.8 ms";
-  starved_period();
-  EXPECT_EQ(pace_.in_flight(), 24u);
-  pace_.set_most(50);
-  starved_period();
-  EXPECT_EQ(pace_.in_flight(), 50u) << "the rings hold no more";
-}
-
 // Nodes that take turns on processors: a contribution takes a fifth of the time between two, so the
 // path holds a fifth of one. A period lasts 10 ms then.
 class pace_of_nodes : public pace {
