@@ -391,7 +391,9 @@ Result<void> Messenger::turn_once() {
 bool Messenger::is_done(Operation operation) {
   if (is_ready(operation)) return true;
   const bool goes_on = work(waiter_.now(), 1, {&operation, 1}).ok();
-  return !goes_on || machine_.is_done(operation) || is_over();
+  if (!goes_on || machine_.is_done(operation) || is_over()) return true;
+  waiter_.asked_in_vain();
+  return false;
 }
 
 Result<bool> Messenger::ask_to_begin() {

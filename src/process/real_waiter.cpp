@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/real_waiter.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 
 namespace weft {
@@ -10,6 +12,10 @@ namespace {
 /// woken, and processes that wait for it fall asleep meanwhile, too: with a sixth of this, programs
 /// with small messages took twice as long in half of their runs.
 constexpr Duration spin = Duration::microseconds(300);
+
+/// A program that asks after a longer time computes meanwhile, and keeps its core.
+constexpr Duration at_once = Duration::microseconds(5);
+constexpr int asked_before_yield = 8;
 
 }  // namespace
 
@@ -42,6 +48,16 @@ void RealWaiter::idle(Instant now, Fabric& fabric, Instant deadline) {
     if (s.source->descriptor() >= 0) s.next = std::min(s.next, now + s.source->period() / 8);
     next_news_ = std::min(next_news_, s.next);
   }
+}
+
+void RealWaiter::asked_in_vain() {
+  if (!shares_core_) return;
+  const Instant now = monotonic_now();
+  asked_in_a_row_ = now - asked_ < at_once ? asked_in_a_row_ + 1 : 1;
+  asked_ = now;
+  if (asked_in_a_row_ <= asked_before_yield) return;
+  ::sched_yield();
+  asked_ = monotonic_now();
 }
 
 Result<void> RealWaiter::news(Instant now) {

@@ -33,6 +33,9 @@ class RealWaiter final : public Waiter {
   /// the core.
   int looks_per_turn() const override { return shares_core_ ? 1 : 16; }
   void idle(Instant now, Fabric& fabric, Instant deadline) override;
+  /// On shared cores a program that asks again and again gives way: what it asks for may have to
+  /// come from a process without a core.
+  void asked_in_vain() override;
   Result<void> news(Instant now) override;
   bool is_over() const override { return is_over_; }
   void miss(Instant now, NodeId peer) override;
@@ -45,6 +48,8 @@ class RealWaiter final : public Waiter {
   std::optional<Instant> recent_;
   std::optional<Instant> idle_since_;
   Duration waited_{};
+  Instant asked_{};         // the last time that was in vain
+  int asked_in_a_row_ = 0;  // with little else in between
   bool shares_core_;
   Sleeper sleeper_;
   Fabric& fabric_;
