@@ -382,8 +382,11 @@ Result<bool> Messenger::wait_for_queue(NodeId to, std::size_t most,
   return has_room();
 }
 
+// Waits that turn by themselves, and loops of tests and probes, may wait for any sender.
 Result<void> Messenger::turn_once() {
+  misses_senders_ = true;
   auto worked = work(waiter_.now(), 1, {});
+  misses_senders_ = false;
   if (!worked) return std::move(worked).error();
   return {};
 }

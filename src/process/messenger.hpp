@@ -103,7 +103,8 @@ class Messenger final : private MessageHistory {
                               const bool& also, Duration patience);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
-  /// Turns once in the same way, independently of any operation.
+  /// Turns once in the same way, independently of any operation. The caller may wait for messages
+  /// that go to sinks: their senders are missed.
   Result<void> turn_once();
   /// The program asked for what `turn_once` could not bring.
   void asked_in_vain() { waiter_.asked_in_vain(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that print after MPI_Finalize. Their first life kills rank 0 once: in MPI_Finalize, or
 // behind it.
-//   epilogue DIRECTORY in|after     the directory is empty
+//   epilogue DIRECTORY in|after [threads]     the directory is empty; threads: with
+//   MPI_THREAD_MULTIPLE
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -22,8 +23,8 @@ static int is_first(const char* directory) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank, size, sum = 0;
+  int rank, size, sum = 0, level;
+  MPI_Init_thread(&argc, &argv, argc > 3 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int dies_inside = strcmp(argv[2], "in") == 0;

@@ -126,13 +126,17 @@ fi
 # A rank that is killed in MPI_Finalize, or behind it, prints what it has to print then. Without
 # --restart its end is an error.
 for moment in in after; do
-  mkdir "$dir/$moment" "$dir/$moment-once"
-  "$weft" run -n 3 --restart on-failure -- "$programs"/mpi_epilogue "$dir/$moment" $moment \
-    >"$dir/out" 2>"$dir/err" || fail "killed $moment MPI_Finalize it ends with $?: $(cat "$dir/err")"
-  grep -q 'rank 0 was ended by signal 9 (Killed); starting it anew' "$dir/err" ||
-    fail "killed $moment MPI_Finalize it says '$(cat "$dir/err")'"
-  for rank in 0 1 2; do printf 'rank %d of 3: sum 3\nrank %d: epilogue\n' $rank $rank; done |
-    diff - <(sort "$dir/out") >&2 || fail "killed $moment MPI_Finalize it prints something else"
+  mkdir "$dir/$moment" "$dir/$moment-threads" "$dir/$moment-once"
+  for threads in "" threads; do
+    # shellcheck disable=SC2086
+    timeout 60 "$weft" run -n 3 --restart on-failure -- "$programs"/mpi_epilogue "$dir/$moment${threads:+-threads}" \
+      $moment $threads >"$dir/out" 2>"$dir/err" ||
+      fail "killed $moment MPI_Finalize $threads it ends with $?: $(cat "$dir/err")"
+    grep -q 'rank 0 was ended by signal 9 (Killed); starting it anew' "$dir/err" ||
+      fail "killed $moment MPI_Finalize $threads it says '$(cat "$dir/err")'"
+    for rank in 0 1 2; do printf 'rank %d of 3: sum 3\nrank %d: epilogue\n' $rank $rank; done |
+      diff - <(sort "$dir/out") >&2 || fail "killed $moment MPI_Finalize $threads it prints something else"
+  done
   code=0
   "$weft" run -n 3 -- "$programs"/mpi_epilogue "$dir/$moment-once" $moment >"$dir/out" 2>"$dir/err" || code=$?
   ((code == 137)) || fail "killed $moment MPI_Finalize, without --restart, it ends with $code"
