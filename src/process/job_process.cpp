@@ -422,6 +422,11 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
                         "{}; set {} to more",
                         job_.self.value(), to_text(ByteCount(outcomes_.bytes().size())),
                         outcomes_limit_variable);
+    case determinant::Trouble::unordered:
+      return make_error(ErrorCode::corrupt,
+                        "a second thread of an earlier life of rank {} called MPI, and weft does "
+                        "not record what several threads meet",
+                        job_.self.value());
     default:
       return make_error(
           ErrorCode::corrupt,

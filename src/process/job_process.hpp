@@ -70,8 +70,12 @@ class JobProcess final : public JoinedProcess {
   void fail(const std::string& why) override;
   /// For a program whose lives repeat themselves from the beginning: tells the launcher so, and
   /// returns the log of its outcomes. Null: it has one life, or nobody keeps its log. Valid as long
-  /// as this. Errors: the log of its earlier lives is damaged, or was full.
+  /// as this. Errors: the log of its earlier lives is damaged, was full, or has no order.
   Result<determinant::OutcomeLog*> repeat_outcomes();
+  /// The last of these: a life in which all processes begin again does better.
+  bool has_unordered_outcomes() const {
+    return outcome_log_ != nullptr && outcome_log_->trouble() == determinant::Trouble::unordered;
+  }
   /// Earlier lives of this process had another log, on a host that is gone.
   bool has_lost_outcomes() const;
   /// What this life has sent differs from what an earlier one sent.

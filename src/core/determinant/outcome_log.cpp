@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t magic = 0x31'74'75'6f'74'66'65'77;  // "weftout1"
 constexpr std::uint64_t full_flag = 1;
+constexpr std::uint64_t stopped_flag = 2;
 
 /// At the memory's start.
 struct Header {
@@ -30,6 +31,11 @@ void store(std::uint64_t& place, std::uint64_t value) {
   std::atomic_ref(place).store(value, std::memory_order_release);
 }
 
+void set_flag(std::span<std::byte> memory, std::uint64_t flag) {
+  Header& header = header_of(memory);
+  store(header.flags, header.flags | flag);
+}
+
 }  // namespace
 
 OutcomeLog::OutcomeLog(std::span<std::byte> memory)
@@ -45,6 +51,8 @@ OutcomeLog::OutcomeLog(std::span<std::byte> memory)
     trouble_ = Trouble::damaged;
   } else if ((header.flags & full_flag) != 0) {
     trouble_ = Trouble::incomplete;
+  } else if ((header.flags & stopped_flag) != 0) {
+    trouble_ = Trouble::unordered;
   } else {
     scan();
   }
@@ -129,7 +137,7 @@ std::byte* OutcomeLog::room_for(std::size_t size) {
   if (stopped_) return nullptr;
   if (size <= records_.size() - bytes()) return records_.data() + bytes();
   stopped_ = full_ = true;
-  store(header_of(memory_).flags, full_flag);
+  set_flag(memory_, full_flag);
   return nullptr;
 }
 
@@ -180,6 +188,7 @@ std::uint64_t OutcomeLog::tell_time(std::uint64_t now_ns) {
 }
 
 void OutcomeLog::stop() {
+  set_flag(memory_, stopped_flag);
   stopped_ = true;
   replays_ = false;
   fates_.clear();

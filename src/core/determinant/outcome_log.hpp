@@ -19,6 +19,7 @@ enum class Trouble : std::uint8_t {
   diverged,    ///< the program asks something else than its earlier life asked
   damaged,     ///< the memory is no log
   incomplete,  ///< the log was full before the earlier life ended
+  unordered,   ///< the earlier life stopped recording: its threads met outcomes without an order
 };
 
 /// The receives that program calls post are numbered from 1. The outcome of a receive that leaves
@@ -78,7 +79,10 @@ class OutcomeLog {
   std::uint64_t tell_time(std::uint64_t now_ns);
 
   /// Nothing is recorded any more, and nothing replayed: outcomes of several threads have no order.
+  /// The next life is told.
   void stop();
+  /// The earlier life came further than this one has.
+  bool is_ahead() const { return replays_ || (!fates_.empty() && fates_.back().number > posted_); }
 
   Trouble trouble() const { return trouble_; }
   /// The log was full in this life: the program goes on, and cannot be started anew.

@@ -114,6 +114,37 @@ TEST(outcome_log, a_log_that_is_full_says_so_to_the_next_life) {
   EXPECT_EQ(OutcomeLog(bytes_of(memory)).trouble(), Trouble::incomplete);
 }
 
+TEST(outcome_log, a_log_that_was_stopped_says_so_to_the_next_life) {
+  auto memory = memory_of(256);
+  {
+    OutcomeLog log(bytes_of(memory));
+    log.record({.kind = Kind::yes});
+    log.stop();
+    log.record({.kind = Kind::yes});
+  }
+  OutcomeLog log(bytes_of(memory));
+  EXPECT_EQ(log.trouble(), Trouble::unordered);
+  EXPECT_FALSE(log.replays());
+  OutcomeLog::clear(bytes_of(memory));
+  EXPECT_EQ(OutcomeLog(bytes_of(memory)).trouble(), Trouble::none);
+}
+
+TEST(outcome_log, an_earlier_life_is_ahead_until_its_receives_and_questions_are_repeated) {
+  auto memory = memory_of(256);
+  {
+    OutcomeLog log(bytes_of(memory));
+    log.record({.kind = Kind::yes});
+    log.match(log.post(), 1);
+    EXPECT_FALSE(log.is_ahead());
+  }
+  OutcomeLog log(bytes_of(memory));
+  EXPECT_NE(log.replay(Kind::yes, true), nullptr);
+  EXPECT_FALSE(log.replays());
+  EXPECT_TRUE(log.is_ahead());
+  log.post();
+  EXPECT_FALSE(log.is_ahead());
+}
+
 TEST(outcome_log, more_misses_than_the_header_can_count_are_all_replayed) {
   constexpr std::uint64_t many = (1u << 24) + 1000;
   auto memory = memory_of(256);

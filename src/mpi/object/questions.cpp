@@ -17,9 +17,18 @@ void Questions::use(determinant::OutcomeLog& log, const Options& options) {
 }
 
 void Questions::stop() {
+  const bool is_ahead = log_->is_ahead();
   log_->stop();
   log_ = nullptr;
   transfer_.set_log(nullptr);
+  if (is_ahead) {
+    cannot_repeat(
+        fmt::format("a second thread of rank {} calls MPI before this life has repeated "
+                    "what an earlier one met, and weft records one thread",
+                    options_.rank));
+  } else if (options_.is_lost) {
+    need_log();
+  }
 }
 
 void Questions::receive_by_log(const Group& group, std::uint32_t from, std::int32_t tag,

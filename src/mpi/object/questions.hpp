@@ -15,7 +15,8 @@
 namespace weft::mpi {
 
 /// One thread at a time, as `Transfer`. The outcomes of several threads have no order: when a
-/// second one asks, nothing is recorded or replayed any more.
+/// second one asks, nothing is recorded or replayed any more, and no later life can repeat this
+/// one.
 class Questions {
  public:
   /// A limit of the log that is named when it is reached, and the rank in messages.

@@ -77,6 +77,17 @@ TEST_F(Threads, a_probe_waits_while_another_thread_ends_the_log) {
   EXPECT_EQ(found->tag, 9);
 }
 
+TEST_F(Threads, a_second_thread_ends_the_replay_of_a_log_with_an_error) {
+  alignas(8) std::array<std::byte, 4096> memory{};
+  { determinant::OutcomeLog(memory).record({.kind = determinant::Kind::yes}); }
+  determinant::OutcomeLog log(memory);
+  Questions questions(pair_[0]);
+  questions.use(log, {});
+  std::thread([&] { (void)questions.probe(pair_.group(0), 1, 5, false); }).join();
+  EXPECT_TRUE(questions.has_diverged());
+  EXPECT_TRUE(pair_[0].failure().has_value());
+}
+
 /// A window of both processes, with memory at the second one.
 class WindowThreads : public Threads {
  protected:

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks put round numbers into rank 0's window. Rank 0 prints the sum of all that it saw, and its
 // first life dies in round 50.
-//   exposed DIRECTORY     empty, or with an entry "killed": then nobody dies
+//   exposed DIRECTORY [threads]     empty, or with an entry "killed": then nobody dies; threads: a
+//   second thread of each rank has called MPI before
 #include <fcntl.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+static void* look(void* none) {
+  int flag;
+  MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  return none;
+}
+
 int main(int argc, char** argv) {
   enum { most_ranks = 16, rounds = 60, last = 50 };
-  MPI_Init(&argc, &argv);
-  int rank, size;
+  int rank, size, level;
+  MPI_Init_thread(&argc, &argv, argc > 2 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  pthread_t second;
+  if (argc > 2) pthread_create(&second, NULL, look, NULL), pthread_join(second, NULL);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   char marker[4096];

@@ -160,6 +160,16 @@ for how in on-failure all; do
     "$dir/err" || fail "with a window it says '$(cat "$dir/err")'"
 done
 
+# Nor is what several threads meet.
+for how in on-failure all; do
+  mkdir "$dir/second-$how"
+  got=$(timeout 60 "$weft" run -n 3 --restart $how -- "$programs"/mpi_exposed "$dir/second-$how" threads 2>"$dir/err") ||
+    fail "with a second thread it ends with $?: $(cat "$dir/err")"
+  [[ $got == "sum 3660" && -e $dir/second-$how/killed ]] || fail "with a second thread it prints '$got'"
+  grep -q 'a second thread of an earlier life of rank [012] called MPI, .*: all ranks restart from the beginning, and repeat nothing' \
+    "$dir/err" || fail "with a second thread it says '$(cat "$dir/err")'"
+done
+
 # What was read from a file that is gone cannot be read again. What was written needs no reader.
 for how in on-failure all; do
   for when in close:MPI_File_read_at delete:MPI_File_read_at anew:MPI_File_read_at open:MPI_File_write_[a-z]*; do
