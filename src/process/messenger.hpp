@@ -129,6 +129,8 @@ class Messenger final : private MessageHistory {
   bool is_over() const { return machine_.all_finished() || waiter_.is_over(); }
   /// Tells it what keeping messages takes, from now on. It outlives this.
   void watch_keeping(KeepingWatch& watch) { keeping_ = &watch; }
+  /// Sent messages are kept for later lives of their receivers.
+  bool keeps() const { return keeps_; }
   /// See MessageMachine::stop_keeping.
   void stop_keeping(const std::function<bool(NodeId)>& may_ask);
   message::MessageMachine& machine() { return machine_; }

@@ -70,7 +70,7 @@ void Transfer::begin_collective_on(const Group& group, std::int32_t tag, CallKin
 
 // Lives of a process wait at different times, and have to send the same: they tell nothing.
 void Transfer::tell_calls() {
-  if (log_ != nullptr) return;
+  if (has_had_log_ || messenger_.keeps()) return;
   for (const Operation operation : operations_) {
     const auto* const state = messenger_.machine().find(operation);
     if (state == nullptr || state->flow.type != message::MessageType::collective) continue;

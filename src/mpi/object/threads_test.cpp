@@ -88,6 +88,37 @@ TEST_F(Threads, a_second_thread_ends_the_replay_of_a_log_with_an_error) {
   EXPECT_TRUE(pair_[0].failure().has_value());
 }
 
+TEST_F(Threads, a_wait_tells_nothing_of_itself_where_there_may_be_other_lives_also_without_a_log) {
+  for (const bool has_log : {false, true}) {
+    alignas(8) std::array<std::byte, 4096> memory{};
+    determinant::OutcomeLog log(memory);
+    World pair(2);
+    Questions questions(pair[0]);
+    if (has_log) {
+      questions.use(log, {});
+      std::thread([&] { (void)questions.probe(pair.group(0), 1, 5, false); }).join();
+      EXPECT_FALSE(questions.is_recorded());
+    }
+    pair.turn();
+    std::byte in{};
+    bool has_come = false, is_sent = false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      pair[i].begin_collective(pair.group(i), collective::Operation::barrier, 0);
+    }
+    pair[0].receive_short(pair.group(0), 1, {&in, 1}, has_come);
+    const message::MessageMachine& machine = pair.members[0]->messenger.machine();
+    const std::uint64_t before = machine.place();
+    // A notice after two seconds.
+    pair.members[0]->waiter.on_idle = [&, turns = 0]() mutable {
+      if (++turns == 3000) pair[1].send_short(pair.group(1), 0, {&in, 1}, is_sent);
+      pair[1].turn();
+    };
+    pair[0].until([&] { return has_come; });
+    const std::uint64_t notices = has_log ? 0 : 1;
+    EXPECT_EQ(machine.place() - before, 1 + notices) << "with what was received";
+  }
+}
+
 /// A window of both processes, with memory at the second one.
 class WindowThreads : public Threads {
  protected:

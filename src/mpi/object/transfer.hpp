@@ -268,7 +268,10 @@ class Transfer final : private message::EarlyWatch {
     return now;
   }
   /// Gets the senders of receives that are to be recorded. Null: none.
-  void set_log(determinant::OutcomeLog* log) { log_ = log; }
+  void set_log(determinant::OutcomeLog* log) {
+    log_ = log;
+    has_had_log_ = has_had_log_ || log != nullptr;
+  }
 
  private:
   /// Begins each message of the envelopes' flow. Both ends are the same version of weft, on
@@ -318,6 +321,7 @@ class Transfer final : private message::EarlyWatch {
 
   Messenger& messenger_;
   determinant::OutcomeLog* log_ = nullptr;
+  bool has_had_log_ = false;  // this process may have other lives
   match::Matcher matcher_;
   std::size_t inline_limit_;
   struct Lanes {
