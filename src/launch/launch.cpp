@@ -141,6 +141,7 @@ class Launcher final : private HostListener {
     job.nodes_here = ranks_of(ranks_[rank].host);
     job.incarnation = ranks_[rank].incarnation;
     job.restarts_all = lives_->restarts_all();
+    job.has_kept = job.restarts_all && !options_.restart_all;
     job.attempt = all_anew_.attempt();
     if (worlds_) worlds_->describe(job, rank);
     return job;

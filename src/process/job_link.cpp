@@ -33,6 +33,7 @@ constexpr auto job_members = [](auto&& v, auto& job) {
   v.bytes("secret", job.secret);
   v.member("retain", job.retain);
   v.member("restarts_all", job.restarts_all);
+  v.member("has_kept", job.has_kept);
   v.member("attempt", job.attempt);
   v.member("run", job.run);
   v.member("peer_timeout_ns", job.peer_timeout);

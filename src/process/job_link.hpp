@@ -86,6 +86,7 @@ struct JobDescription {
   std::string secret;         ///< bytes
   bool retain = false;        ///< processes that die are started anew
   bool restarts_all = false;  ///< and all others with them, so that none keeps messages for it
+  bool has_kept = false;      ///< earlier lives kept messages, as they no longer do
   /// Not 0: all processes have begun anew so often since one of them did not repeat itself. What
   /// their earlier lives have recorded is void.
   std::uint32_t attempt = 0;

@@ -415,6 +415,7 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
   watch_keeping();
   switch (outcome_log_->trouble()) {
     case determinant::Trouble::none:
+      if (job_.has_kept) messenger_->copy_while([this] { return outcome_log_->replays(); });
       return outcome_log_.get();
     case determinant::Trouble::incomplete:
       return make_error(ErrorCode::exhausted,

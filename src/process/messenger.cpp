@@ -55,6 +55,7 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
   if (send_now(to, flow, {}, bytes)) return message::Operations::done(bytes.size());
   if (failure_) return refuse(*failure_);
   const bool is_large = bytes.size() > machine_.eager_limit();
+  if (is_large && repeats_ != nullptr) look_whether_it_repeats();
   const Operation operation = keeps_ && is_large && keeping_ != nullptr
                                   ? keep_and_send(to, flow, bytes)
                                   : machine_.send(to, flow, bytes);
@@ -67,6 +68,12 @@ Operation Messenger::start_send(NodeId to, const message::FlowKey& flow,
   // would come before the message that it matched.
   if (keeps_ && is_large) has_moved_ |= turn(waiter_.now(), 1);
   return operation;
+}
+
+void Messenger::look_whether_it_repeats() {
+  const bool repeats = repeats_();
+  machine_.copy_long(repeats);
+  if (!repeats) repeats_ = nullptr;
 }
 
 /// A large message is copied, and its time is known.

@@ -131,6 +131,9 @@ class Messenger final : private MessageHistory {
   void watch_keeping(KeepingWatch& watch) { keeping_ = &watch; }
   /// Sent messages are kept for later lives of their receivers.
   bool keeps() const { return keeps_; }
+  /// As long as `repeats` says so, a send of a long message is over once that is copied, as it was
+  /// in an earlier life, which kept it.
+  void copy_while(std::function<bool()> repeats) { repeats_ = std::move(repeats); }
   /// See MessageMachine::stop_keeping.
   void stop_keeping(const std::function<bool(NodeId)>& may_ask);
   message::MessageMachine& machine() { return machine_; }
@@ -182,6 +185,7 @@ class Messenger final : private MessageHistory {
     return std::any_of(operations.begin(), operations.end(),
                        [&](Operation operation) { return is_ready(operation); });
   }
+  void look_whether_it_repeats();
   bool missed();
   void look_for_peer(Instant now, Operation of);
   /// Says once of each such process that it lives and answers nothing, and what this one waits for.
@@ -207,6 +211,7 @@ class Messenger final : private MessageHistory {
   Incarnation incarnation_;
   bool keeps_;  // sent messages, for later lives of their receivers
   KeepingWatch* keeping_ = nullptr;
+  std::function<bool()> repeats_;  // an earlier life that kept long messages; null: there is none
   bool is_stored_;
   message::MessageMachine machine_;
   TransmitQueue out_;

@@ -28,6 +28,7 @@ class Couple {
       machines_.push_back(
           std::make_unique<MessageMachine>(MessageOptions{.self = NodeId(i),
                                                           .nodes = 2,
+                                                          .fabric = {.max_write = 1 << 20},
                                                           .inbox = inbox,
                                                           .retain = retain,
                                                           .fails_when_full = fails_when_full,
@@ -51,10 +52,13 @@ class Couple {
     machines_[other]->on_completion(Instant(),
                                     {.kind = CompletionKind::peer_down, .peer = NodeId(i)}, out_);
     meanwhile();
-    machines_[i] = std::make_unique<MessageMachine>(
-        MessageOptions{
-            .self = NodeId(i), .nodes = 2, .inbox = inbox_, .retain = true, .run = "run"},
-        Instant());
+    machines_[i] = std::make_unique<MessageMachine>(MessageOptions{.self = NodeId(i),
+                                                                   .nodes = 2,
+                                                                   .fabric = {.max_write = 1 << 20},
+                                                                   .inbox = inbox_,
+                                                                   .retain = true,
+                                                                   .run = "run"},
+                                                    Instant());
     meet(i, 1);
     meet(other, life);
   }
@@ -64,12 +68,24 @@ class Couple {
       moved = false;
       for (std::uint32_t i = 0; i < 2; ++i) {
         machines_[i]->pump(out_);
+        std::vector<Completion> written;
         for (const TxOp& op : out_.tx) {
+          if (op.kind == OpKind::write) {
+            std::memcpy(reinterpret_cast<std::byte*>(op.region.base) + op.region_offset,
+                        op.segments[0].data(), op.segments[0].size());
+            written.push_back({.kind = CompletionKind::written,
+                               .peer = NodeId(1 - i),
+                               .incarnation = {},
+                               .context = op.context,
+                               .data = {}});
+            continue;
+          }
           Bytes bytes(op.segments[0].begin(), op.segments[0].end());
           bytes.insert(bytes.end(), op.segments[1].begin(), op.segments[1].end());
           frames_.emplace_back(1 - i, std::move(bytes));
         }
         out_.posted(out_.tx.size());
+        for (const Completion& one : written) machines_[i]->on_completion(Instant(), one, out_);
         for (; !frames_.empty(); frames_.pop_front()) {
           moved = true;
           const auto& [to, bytes] = frames_.front();
@@ -291,6 +307,30 @@ TEST(growth, a_full_outbox_fails_a_send_where_that_is_wanted) {
   const Operation operation = both[0].send(NodeId(1), {}, large);
   ASSERT_TRUE(both[0].is_done(operation));
   EXPECT_EQ(both[0].take(operation).failure, Failure::outbox_full);
+}
+
+RemoteRegion region_of(Bytes& memory) {
+  return {.base = reinterpret_cast<std::uint64_t>(memory.data()), .length = memory.size()};
+}
+
+TEST(growth, a_long_message_that_nobody_keeps_can_be_copied_for_its_sender) {
+  Couple both(false);
+  Bytes memory(100'000), sent(100'000, std::byte{1});
+  const Operation waits = both[0].send(NodeId(1), {.tag = Tag(1)}, sent);
+  both[0].copy_long(true);
+  const Operation copied = both[0].send(NodeId(1), {}, sent);
+  both[0].copy_long(false);
+  both.exchange();
+  EXPECT_FALSE(both[0].is_done(waits));
+  ASSERT_TRUE(both[0].is_done(copied));
+  (void)both[0].take(copied);
+  sent.assign(sent.size(), std::byte{2});
+  EXPECT_EQ(both[0].outbox_bytes(), ByteCount(100'000));
+  const Operation receives = both[1].receive(NodeId(0), {}, memory, region_of(memory));
+  both.exchange();
+  ASSERT_TRUE(both[1].is_done(receives));
+  EXPECT_EQ(memory, Bytes(100'000, std::byte{1}));
+  EXPECT_EQ(both[0].outbox_bytes(), ByteCount(0));
 }
 
 TEST(divergence, of_a_later_life_is_found_before_anything_new_is_taken_from_it) {

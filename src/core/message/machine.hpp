@@ -86,6 +86,8 @@ class MessageMachine {
   /// `into`, opened to the fabric; it stays so until it is done.
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
                     const RemoteRegion& region = {});
+  /// See MessageOptions::copies_long; of messages sent from now on.
+  void copy_long(bool copies) { options_.copies_long = copies; }
   bool is_done(Operation operation) const { return operations_.is_done(operation); }
   /// Returns the size of the message that was too long for a finished receive; else nothing.
   std::optional<std::uint64_t> excess(Operation operation) const {

@@ -33,6 +33,9 @@ struct MessageOptions {
   ByteCount inbox = ByteCount::mib(16);
   /// Keep everything that was sent, so that a peer's next life can ask for it again (4.5.7).
   bool retain = false;
+  /// A send of a longer message is over once that is copied, as with `retain`, though nobody keeps
+  /// it.
+  bool copies_long = false;
   /// A message for which the outbox has no room fails. Else it is sent, and its sender waits until
   /// receivers forget enough.
   bool fails_when_full = false;

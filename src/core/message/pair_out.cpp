@@ -33,7 +33,7 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   const Serial serial = to.next();
   Kept kept{.bytes = bytes, .order = next_order_};
   Operation operation = Operations::done(bytes.size());
-  const bool copies = !is_large(bytes) || options_.retain;
+  const bool copies = !is_large(bytes) || options_.retain || options_.copies_long;
   bool is_copied = copies && bodies_.keep(bytes, kept.body) != nullptr;
   if (copies && !is_copied && heard_ > settled_) {
     settle(0);  // the archive takes less room

@@ -209,6 +209,16 @@ for limit in "--outbox 1MiB" "--outbox 1MiB --spill $dir" ""; do
   [[ $said == $([[ -z $why ]] && echo 0 || echo 1) ]] || fail "bulk with '$limit' says '$(cat "$dir/err")'"
   [[ -n $why || ! -s $dir/err ]] || fail "bulk with '$limit' says '$(cat "$dir/err")'"
 done
+# What a life was told of a send while messages were kept holds for a life that keeps none.
+mkdir "$dir/switched"
+got=$(timeout 60 "$weft" run -n 2 --restart on-failure --outbox 2MiB -- "$programs"/mpi_switched "$dir/switched" \
+  2>"$dir/err" | sort) || fail "after the switch it ends with $?: $(cat "$dir/err")"
+grep -q 'from now on no messages are kept' "$dir/err" && [[ -e $dir/switched/killed ]] ||
+  fail "there was no switch, or nobody was killed: $(cat "$dir/err")"
+# In 100 rounds rank 0 gets 2^15 times 1 to 100, 5050 * 2^15, and rank 1 4950 * 2^15 = 162201600. Before, it got 0 to
+# 2^15 - 1, 2^14 * (2^15 - 1) = 536854528.
+[[ $got == "rank 0: 165478400, sent before it was received"$'\n'"rank 1: 699056128" ]] ||
+  fail "after the switch it prints '$got'"
 code=0
 "$weft" run -n 3 --restart on-failure --most-restarts 0 --outbox 1MiB --outbox-fails -- "$programs"/mpi_bulk 400 \
   >"$dir/out" 2>"$dir/err" || code=$?
