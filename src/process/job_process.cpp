@@ -450,9 +450,11 @@ void JobProcess::watch_keeping() {
   });
 }
 
-// The lives of a job's file are counted by its processes, whoever starts them.
+// The lives of a job's file are counted by its processes, whoever starts them. Those that begin
+// from nothing need no log of an earlier one.
 bool JobProcess::has_lost_outcomes() const {
-  return outcomes_.is_there() && job_.file.empty() && outcomes_.lives() < job_.incarnation.value();
+  return outcomes_.is_there() && job_.file.empty() && job_.attempt == 0 &&
+         outcomes_.lives() < job_.incarnation.value();
 }
 
 }  // namespace weft

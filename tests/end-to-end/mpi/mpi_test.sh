@@ -170,6 +170,27 @@ for how in on-failure all; do
     "$dir/err" || fail "with a second thread it says '$(cat "$dir/err")'"
 done
 
+# Ranks that have begun from nothing need no log: not that of a host that is lost, either. Here the third life of rank 0
+# ends its host's agent; a stand-in for ssh runs that.
+mkdir "$dir/hosts"
+printf 'alpha 1\nbeta 2\n' >"$dir/hosts/list"
+printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >"$dir/hosts/ssh"
+cat >"$dir/hosts/third_life" <<'SCRIPT'
+#!/usr/bin/env bash
+if [[ $WEFT_LAUNCHED_RANK == 0 ]]; then
+  echo >>"$1/lives"
+  (($(wc -l <"$1/lives") != 3)) || kill -9 $PPID
+fi
+exec "$2" "$1"
+SCRIPT
+chmod +x "$dir/hosts/ssh" "$dir/hosts/third_life"
+got=$(timeout 60 "$weft" run --hosts "$dir/hosts/list" --ssh "$dir/hosts/ssh" --remote-weft "$weft" --peer-timeout 2s \
+  --restart on-failure -- env LD_LIBRARY_PATH="$library" "$dir/hosts/third_life" "$dir/hosts" \
+  "$programs"/mpi_exposed 2>"$dir/err") || fail "with a lost host it ends with $?: $(cat "$dir/err")"
+[[ $got == "sum 3660" ]] || fail "with a lost host it prints '$got'"
+grep -q 'rank 0 was lost with host alpha; starting all ranks anew' "$dir/err" ||
+  fail "with a lost host it says '$(cat "$dir/err")'"
+
 # What was read from a file that is gone cannot be read again. What was written needs no reader.
 for how in on-failure all; do
   for when in close:MPI_File_read_at delete:MPI_File_read_at anew:MPI_File_read_at open:MPI_File_write_[a-z]*; do
