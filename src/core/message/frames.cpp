@@ -75,6 +75,8 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
   }
   wire::Reader in(rest);
   named_fields(in, frame);
+  // Where nothing is kept the word is as short as without digests.
+  if (frame.kind == FrameKind::written && !rest.empty()) in.fields(frame.digest);
   return in.done();
 }
 
@@ -84,6 +86,7 @@ void encode(wire::Writer& out, const Frame& frame) {
   if (names_message(frame.kind)) {
     out.put(header_of(frame));
     named_fields(out, frame);
+    if (frame.kind == FrameKind::written && frame.digest != 0) out.fields(frame.digest);
     return;
   }
   out.put(std::array<std::uint8_t, start_bytes>{static_cast<std::uint8_t>(frame.kind),

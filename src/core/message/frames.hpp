@@ -16,7 +16,7 @@
 
 namespace weft::message {
 
-inline constexpr std::uint16_t protocol_version = 2;
+inline constexpr std::uint16_t protocol_version = 3;
 inline constexpr std::size_t header_bytes = 32;
 inline constexpr std::size_t longest_control_frame = 64;
 
@@ -54,7 +54,7 @@ struct Frame {
   FlowKey flow;
   Serial serial = 0;
   std::uint64_t size = 0;    ///< of the message; not of an eager one, which is there
-  std::uint64_t digest = 0;  ///< eager, announce: of the flow up to it; 0: unknown
+  std::uint64_t digest = 0;  ///< eager, announce, written: of the flow up to it; 0: unknown
   RemoteRegion region;       ///< get; length 0: none, the answer comes as `eager`
   std::uint16_t version = 0;
   std::uint64_t granted = 0;        ///< hello, credit: bytes since the connection began

@@ -88,6 +88,19 @@ TEST(frames, a_get_names_the_memory_to_write_into) {
   EXPECT_EQ(read->region.length, 7u);
 }
 
+TEST(frames, word_of_a_written_message_has_its_digest_where_that_is_known) {
+  Frame frame{.kind = FrameKind::written, .serial = 3, .size = 1 << 20};
+  EXPECT_EQ(encoded(frame).size(), header_bytes);
+  ASSERT_TRUE(decode(encoded(frame)));
+  frame.digest = 7;
+  EXPECT_EQ(encoded(frame).size(), header_bytes + 8);
+  const auto read = decode(encoded(frame));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->digest, 7u);
+  EXPECT_EQ(read->size, frame.size);
+  EXPECT_FALSE(decode(std::span<const std::byte>(encoded(frame)).first(header_bytes + 4)));
+}
+
 TEST(frames, an_announcement_has_size_and_digest) {
   const Frame frame{.kind = FrameKind::announce, .serial = 3, .size = 1 << 20, .digest = 7};
   const auto bytes = encoded(frame);

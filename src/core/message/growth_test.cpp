@@ -313,6 +313,47 @@ RemoteRegion region_of(Bytes& memory) {
   return {.base = reinterpret_cast<std::uint64_t>(memory.data()), .length = memory.size()};
 }
 
+// Its receiver has always asked before, so that nothing but the message itself says what it is.
+TEST(divergence, of_a_long_message_is_found) {
+  for (const bool repeats : {true, false}) {
+    Couple both(true);
+    Bytes memory(100'000), sent(100'000, std::byte{1});
+    const auto exchange_one = [&] {
+      const Operation receives = both[1].receive(NodeId(0), {}, memory, region_of(memory));
+      both.exchange();
+      (void)both[0].take(both[0].send(NodeId(1), {}, sent));
+      both.exchange();
+      return receives;
+    };
+    (void)both[1].take(exchange_one());
+    EXPECT_EQ(memory, sent);
+    both.restart(0, 2);
+    if (!repeats) sent.assign(sent.size(), std::byte{2});
+    (void)both[0].take(both[0].send(NodeId(1), {}, sent));
+    const Operation next = exchange_one();
+    EXPECT_EQ(both[1].is_done(next), repeats);
+    EXPECT_EQ(both[0].divergence().has_value(), !repeats);
+  }
+}
+
+TEST(divergence, of_a_long_message_keeps_its_receiver_from_going_on) {
+  Couple both(true);
+  std::uint64_t small = 0;
+  Bytes memory(100'000);
+  const Operation first = both.receive(small);
+  (void)both[0].take(both.send(1));
+  both.exchange();
+  (void)both[1].take(first);
+  both.restart(0, 2);
+  const Operation next = both[1].receive(NodeId(0), {}, memory, region_of(memory));
+  (void)both[0].take(both.send(2));
+  both.exchange();
+  (void)both[0].take(both[0].send(NodeId(1), {}, memory));
+  both.exchange();
+  EXPECT_FALSE(both[1].is_done(next));
+  EXPECT_TRUE(both[0].divergence().has_value());
+}
+
 TEST(growth, a_long_message_that_nobody_keeps_can_be_copied_for_its_sender) {
   Couple both(false);
   Bytes memory(100'000), sent(100'000, std::byte{1});

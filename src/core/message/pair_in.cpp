@@ -342,6 +342,7 @@ bool PairIn::on_written(const Frame& frame) {
   owes_credit_ = true;
   Posted* const posted = find_posted(from, frame.serial);
   if (posted == nullptr || !posted->asked || frame.size > posted->into.size()) return false;
+  if (!has_said(from, frame.serial, frame.digest)) return true;
   come(*posted);
   finish(from, *posted, frame.size, Failure::none);
   return true;

@@ -416,6 +416,12 @@ std::optional<std::span<const std::byte>> PairOut::bytes_of(const Place& place) 
   return archived && !archived->is_gone ? std::optional(archived->bytes) : std::nullopt;
 }
 
+/// Of the flow up to a message that is kept.
+std::uint64_t PairOut::digest_of(const Place& place) {
+  if (const Kept* const kept = place.flow->find(place.serial)) return kept->digest;
+  return place.flow->archive.find(place.serial)->digest;
+}
+
 /// Small messages leave at once, before any that is pushed later: their receiver may rely on it.
 bool PairOut::pump_answer(const Answer& answer, TransmitQueue& out) {
   if (!out.has_room(1, longest_control_frame)) return false;
@@ -476,7 +482,7 @@ PairOut::Pumped PairOut::pump_written(Answer& answer, std::span<const std::byte>
     return Pumped::all;
   }
   if (const Pumped pumped = pump_writes(answer, bytes, out); pumped != Pumped::all) return pumped;
-  send_about(FrameKind::written, answer.place, bytes.size(), 0, out);
+  send_about(FrameKind::written, answer.place, bytes.size(), digest_of(answer.place), out);
   expect_word(answer.place, true);
   return Pumped::all;
 }

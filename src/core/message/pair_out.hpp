@@ -273,6 +273,7 @@ class PairOut {
   Pumped pump_writes(Answer& answer, std::span<const std::byte> bytes, TransmitQueue& out);
   bool pump_push(const Place& place, TransmitQueue& out);
   void send_body(Flow& flow, Serial serial, Kept& kept, bool asked, TransmitQueue& out);
+  static std::uint64_t digest_of(const Place& place);
   void send_about(FrameKind kind, const Place& place, std::uint64_t size, std::uint64_t digest,
                   TransmitQueue& out);
   std::uint32_t take_write(const Place& place, std::uint64_t bytes);

@@ -266,12 +266,16 @@ done
 
 # A program that does not repeat itself: all ranks begin anew from nothing, and none goes on with what another sent
 # before. What was printed cannot be taken back: then it is an error.
-mkdir "$dir/dice" "$dir/told"
-got=$("$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/dice" 2>"$dir/err") ||
-  fail "a program that does not repeat itself ends with $?: $(cat "$dir/err")"
-[[ $got == "all agree" ]] || fail "a program that does not repeat itself prints '$got'"
-(($(grep -c 'differs from what an earlier one sent: all ranks restart from the beginning, and repeat nothing' "$dir/err") == 1)) ||
-  fail "a program that does not repeat itself says '$(cat "$dir/err")'"
+mkdir "$dir/dice" "$dir/told" "$dir/dice-long"
+for long in "" long; do
+  # shellcheck disable=SC2086
+  got=$(timeout 60 "$weft" run -n 3 --restart on-failure --outbox 1GiB -- \
+    "$programs"/mpi_dice "$dir/dice${long:+-long}" $long 2>"$dir/err") ||
+    fail "a program that does not repeat itself $long ends with $?: $(cat "$dir/err")"
+  [[ $got == "all agree" ]] || fail "a program that does not repeat itself $long prints '$got'"
+  (($(grep -c 'differs from what an earlier one sent: all ranks restart from the beginning, and repeat nothing' "$dir/err") == 1)) ||
+    fail "a program that does not repeat itself $long says '$(cat "$dir/err")'"
+done
 code=0
 "$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/told" told >"$dir/out" 2>"$dir/err" || code=$?
 ((code == 1)) && grep -q 'rank 0 was started anew and prints something else than its earlier life did' "$dir/err" ||
