@@ -354,6 +354,26 @@ TEST(divergence, of_a_long_message_keeps_its_receiver_from_going_on) {
   EXPECT_TRUE(both[0].divergence().has_value());
 }
 
+// What was asked for leaves before what is sent again.
+TEST(divergence, is_found_though_a_new_message_comes_first) {
+  for (const bool repeats : {true, false}) {
+    Couple both(true);
+    std::uint64_t small = 0;
+    Bytes memory(100'000);
+    const Operation first = both.receive(small);
+    (void)both[0].take(both.send(1));
+    both.exchange();
+    (void)both[1].take(first);
+    both.restart(0, 2);
+    const Operation next = both[1].receive(NodeId(0), {}, memory, region_of(memory));
+    (void)both[0].take(both.send(repeats ? 1 : 2));
+    (void)both[0].take(both[0].send(NodeId(1), {}, memory));
+    both.exchange();
+    EXPECT_TRUE(both[1].is_done(next)) << "it was first";
+    EXPECT_EQ(both[0].divergence().has_value(), !repeats);
+  }
+}
+
 TEST(growth, a_long_message_that_nobody_keeps_can_be_copied_for_its_sender) {
   Couple both(false);
   Bytes memory(100'000), sent(100'000, std::byte{1});

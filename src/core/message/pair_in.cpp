@@ -149,7 +149,13 @@ std::uint64_t PairIn::begin(Incarnation life) {
   pending_acks_.clear();
   pending_forgets_.clear();
   owes_credit_ = owes_diverged_ = false;
-  if (std::exchange(life_, life) != life) diverged_.reset();
+  if (std::exchange(life_, life) != life) {
+    diverged_.reset();
+    flows_.for_each_active([](Flow& flow) {
+      flow.before_of = flow.digest_of;
+      flow.before = flow.digest;
+    });
+  }
   spent_ = freed_ = received_ = received_told_ = 0;
   base_ = granted_ = window_ > held_ ? window_ - held_ : 0;
   return base_;
@@ -256,12 +262,15 @@ void PairIn::check_short_credit(std::uint64_t granted_now) {
 }
 
 bool PairIn::has_repeated(Flow& flow, Serial serial, std::uint64_t digest) {
-  const bool is_new = serial + 1 > flow.digest_of || flow.digest == 0;
-  if (!is_new && flow.digest != digest) {
+  const std::uint64_t known = serial + 1 == flow.digest_of   ? flow.digest
+                              : serial + 1 == flow.before_of ? flow.before
+                                                             : 0;
+  if (known != 0 && known != digest) {
     diverged_ = Name{flow.key, serial};
     owes_diverged_ = true;
     return false;
   }
+  if (serial + 1 < flow.digest_of) return true;
   flow.digest_of = serial + 1;
   flow.digest = digest;
   return true;

@@ -134,6 +134,8 @@ class PairIn {
           next(from.next),
           digest_of(from.next),
           digest(from.digest),
+          before_of(from.next),
+          before(from.digest),
           forgotten(from.forgotten) {}
     bool is_idle() const { return posted.empty() && early.empty(); }
     FlowPlace place() const {
@@ -155,6 +157,8 @@ class PairIn {
     Serial unasked_from = 0;       // with `has_unasked`: those before have been asked for
     Serial digest_of = 0;          // messages before this one
     std::uint64_t digest = 0;      // as their sender said; 0: unknown
+    Serial before_of = 0;          // the same when the peer's present life began, or the flow
+    std::uint64_t before = 0;      //   was last at rest: a later message may come first
     Serial forgotten = 0;          // as last reported to the peer
     Sink* sink = nullptr;          // with it, one is posted, again and again
     bool is_awaited = false;       // with a sink: see `listens`
@@ -186,7 +190,8 @@ class PairIn {
   /// False: the peer's present life says something else there than an earlier one did.
   bool has_said(Flow& flow, Serial serial, std::uint64_t digest) {
     if (diverged_) return false;
-    return digest == 0 || serial + 1 < flow.digest_of || has_repeated(flow, serial, digest);
+    const bool is_unknown = serial + 1 < flow.digest_of && serial + 1 != flow.before_of;
+    return digest == 0 || is_unknown || has_repeated(flow, serial, digest);
   }
   bool has_repeated(Flow& flow, Serial serial, std::uint64_t digest);
   void ask_if_needed(Flow& flow, Serial serial, Posted& posted);
