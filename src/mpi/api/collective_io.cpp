@@ -311,10 +311,11 @@ class TwoPhases {
 
   void write_stripe(std::int64_t place) {
     for (const Extent& extent : extents_) {
-      if (access_piece(file_.descriptor, Direction::write, buffer_.data() + extent.offset,
-                       {place + extent.offset, extent.bytes}) < 0) {
-        write_error_ = errno;
-      }
+      const auto write = [&] {
+        return access_piece(file_.descriptor, Direction::write, buffer_.data() + extent.offset,
+                            {place + extent.offset, extent.bytes});
+      };
+      if (write_once(extent.bytes, write) < 0) write_error_ = errno;
     }
   }
 

@@ -151,6 +151,11 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
     done = access_bytes(file, access, memory,
                         static_cast<std::uint64_t>(begin) * file.view.element_bytes);
   }
+  if (!writes && done >= 0 && !is_read_as_before(memory.first(static_cast<std::size_t>(done)))) {
+    library().questions->cannot_repeat(fmt::format(
+        "{} has other content than when an earlier life of this process read it", file.path));
+    return call.settle(nullptr);
+  }
   if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
   status = empty_status();
   status.bytes = static_cast<std::uint64_t>(done);

@@ -30,8 +30,10 @@ std::int64_t access_piece(int descriptor, Direction direction, std::byte* memory
   return static_cast<std::int64_t>(done);
 }
 
-std::int64_t access_view(const FileObject& file, Direction direction, std::span<std::byte> memory,
-                         std::uint64_t begin) {
+namespace {
+
+std::int64_t access_pieces(const FileObject& file, Direction direction, std::span<std::byte> memory,
+                           std::uint64_t begin) {
   std::int64_t done = 0;
   bool failed = false;
   for_pieces(file.view, begin, memory.size(), [&](const FilePiece& piece) {
@@ -41,6 +43,14 @@ std::int64_t access_view(const FileObject& file, Direction direction, std::span<
     return n == static_cast<std::int64_t>(piece.bytes);
   });
   return failed ? -1 : done;
+}
+
+}  // namespace
+
+std::int64_t access_view(const FileObject& file, Direction direction, std::span<std::byte> memory,
+                         std::uint64_t begin) {
+  const auto access = [&] { return access_pieces(file, direction, memory, begin); };
+  return direction == Direction::write ? write_once(memory.size(), access) : access();
 }
 
 }  // namespace weft::mpi

@@ -263,6 +263,12 @@ int class_of(int system_error) {
   }
 }
 
+bool is_read_as_before(std::span<const std::byte> bytes) {
+  Questions* const questions = library().questions.get();
+  if (questions == nullptr || !questions->is_recorded_here()) return true;
+  return questions->is_as_before(crc32c(bytes, hash_of(bytes.size())));
+}
+
 std::int64_t told_size(const FileObject& file) {
   return once([&] { return size_of(file); });
 }

@@ -2,9 +2,11 @@
 // Files, as the processes of a communicator have them open.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,6 +86,24 @@ std::int64_t once(Act&& act) {
   Questions* const questions = library().questions.get();  // none: outside of a job
   return questions != nullptr ? questions->once(std::forward<Act>(act)) : act();
 }
+/// Writes so many bytes, as `write` does, which returns −1 with `errno`, or the bytes it has
+/// written. A process that is started anew does not write again what its earlier life has written:
+/// others may have written there since. The write that an earlier life did not come back from is
+/// made again: nobody knows that it has ended.
+template <class Write>
+std::int64_t write_once(std::uint64_t bytes, Write&& write) {
+  Questions* const questions = library().questions.get();
+  if (questions == nullptr || !questions->is_recorded_here()) return write();
+  const auto wrote =
+      questions->once_mostly(static_cast<std::int64_t>(bytes), [&]() -> std::int64_t {
+        const std::int64_t done = write();
+        return done < 0 ? -errno : done;
+      });
+  if (wrote < 0) errno = static_cast<int>(-wrote);
+  return wrote < 0 ? -1 : wrote;
+}
+/// Whether these bytes, all that was read, are what an earlier life read.
+bool is_read_as_before(std::span<const std::byte> bytes);
 /// Ends the job, since the file is gone. Returns the error until then.
 int give_up_gone(const Call& call, const FileObject& file);
 /// Its size when it was asked first; −1: an error of the system.

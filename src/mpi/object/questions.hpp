@@ -59,6 +59,15 @@ class Questions {
   /// the same, and does not do it again.
   template <class Act>
   std::int64_t once(Act&& act);
+  /// The same of what mostly gives `usual`: then it takes no memory.
+  template <class Act>
+  std::int64_t once_mostly(std::int64_t usual, Act&& act);
+  /// Whether what is found anew in each life is what an earlier life found.
+  bool is_as_before(std::int64_t found) {
+    return once([&] { return found; }) == found;
+  }
+  /// The same as `is_recorded`, but asks nothing: another thread may call this.
+  bool is_recorded_here() const { return log_ != nullptr && thread_ == this_thread(); }
   /// Outcomes are recorded or replayed: this process may have other lives.
   bool is_recorded() { return log() != nullptr; }
   /// The next question has an outcome of an earlier life, which came further than this one has.
@@ -176,6 +185,23 @@ std::vector<std::uint32_t> Questions::some(std::size_t count, bool all, bool wai
     if (log->is_full()) say_full();
   }
   return places;
+}
+
+template <class Act>
+std::int64_t Questions::once_mostly(std::int64_t usual, Act&& act) {
+  determinant::OutcomeLog* const log = this->log();
+  if (log != nullptr && log->replays()) {
+    const determinant::Record* const found = replay(determinant::Kind::number, true);
+    return found != nullptr ? static_cast<std::int64_t>(found->value) : usual;
+  }
+  if (log != nullptr && options_.is_lost) need_log();
+  const std::int64_t gave = act();
+  if (log != nullptr && gave == usual) {
+    log->miss();
+  } else if (log != nullptr) {
+    record({.kind = determinant::Kind::number, .value = static_cast<std::uint64_t>(gave)});
+  }
+  return gave;
 }
 
 template <class Act>
