@@ -97,20 +97,47 @@ bool is_same_file(std::int64_t one, std::int64_t other) {
   return one >> 32 == 0 || other >> 32 == 0 || one >> 32 == other >> 32;
 }
 
+/// The creation or deletion of a file, which a process is about to make. It is recorded before and
+/// after: the life that finds only the first of these records cannot know whether the one before
+/// came to make it.
+struct Intention {
+  bool was_there = false;    ///< the file, before the first of these lives
+  bool may_be_made = false;  ///< by an earlier life
+
+  explicit Intention(const std::string& path) {
+    Questions* const questions = library().questions.get();
+    may_be_made = questions != nullptr && questions->is_recorded_here() && questions->replays();
+    struct stat about {};
+    was_there = once([&] { return ::lstat(path.c_str(), &about) == 0 ? 1 : 0; }) == 1;
+  }
+};
+
+bool open_by(FileObject& file, int flags) {
+  file.descriptor = ::open(file.path.c_str(), flags, 0666);
+  return file.descriptor >= 0;
+}
+
+/// Creates a file that must not be there.
+bool create_new(FileObject& file, int flags, const Intention& intention) {
+  if (open_by(file, flags)) return true;
+  if (errno != EEXIST || intention.was_there || !intention.may_be_made) return false;
+  return open_by(file, flags & ~O_EXCL);
+}
+
 int open_own(FileObject& file, bool is_first) {
-  const auto open = [&](int flags) {
-    file.descriptor = ::open(file.path.c_str(), flags, 0666);
-    return file.descriptor >= 0;
-  };
   const int flags = system_flags(file.mode, is_first);
+  std::optional<Intention> intention;
+  if ((flags & O_EXCL) != 0) intention.emplace(file.path);
   const std::int64_t opened = once([&]() -> std::int64_t {
     if (is_first) ::unlink(file.shared.path().c_str());  // of a job that did not close it
-    return open(flags) ? identity_of(file.descriptor) : -class_of(errno);
+    const bool is_open = intention ? create_new(file, flags, *intention) : open_by(file, flags);
+    return is_open ? identity_of(file.descriptor) : -class_of(errno);
   });
   if (opened < 0) return static_cast<int>(-opened);
   if (file.descriptor >= 0) return MPI_SUCCESS;
   // An earlier life has opened it.
-  if (open(flags & ~(O_CREAT | O_EXCL)) && is_same_file(identity_of(file.descriptor), opened)) {
+  if (open_by(file, flags & ~(O_CREAT | O_EXCL)) &&
+      is_same_file(identity_of(file.descriptor), opened)) {
     return MPI_SUCCESS;
   }
   if (file.descriptor >= 0) ::close(file.descriptor);  // another file, with this name
@@ -335,7 +362,11 @@ int MPI_File_close(MPI_File* handle) {
 int MPI_File_delete(const char* path, MPI_Info) {
   const Call call{"MPI_File_delete"};
   if (path == nullptr) return no_file().fail(call, MPI_ERR_ARG, "the path is a null pointer");
-  const auto failed = once([&] { return ::unlink(path) == 0 ? 0 : errno; });
+  const Intention intention(path);
+  const auto failed = once([&] {
+    if (::unlink(path) == 0) return 0;
+    return errno == ENOENT && intention.may_be_made && intention.was_there ? 0 : errno;
+  });
   if (failed == 0) return MPI_SUCCESS;
   errno = static_cast<int>(failed);
   return no_file().fail_errno(call, fmt::format("{} cannot be deleted", path));

@@ -232,7 +232,9 @@ turned() {
 for how in on-failure all; do
   turned $how place "" "file: B1"
   turned $how cut "" "file: y16 x16"
-  ! grep -q 'repeat nothing' "$dir/err" || fail "turns cut with --restart $how says '$(cat "$dir/err")'"
+  turned $how torn "" $'made\nfile:'
+  [[ -e $turned/killed\ again ]] || fail "turns torn with --restart $how: nobody was killed in MPI_File_delete"
+  ! grep -q 'repeat nothing' "$dir/err" || fail "turns torn with --restart $how says '$(cat "$dir/err")'"
 done
 
 # A rank that cannot keep what it sends says so once, and the job goes on: with little memory, and with messages that take

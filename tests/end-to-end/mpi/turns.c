@@ -4,16 +4,21 @@
 //   turns DIRECTORY WHAT     WHAT: "place": two ranks write one place
 //                                  "cut": a rank writes behind what stays when the file is cut
 //                                  "again": each rank writes, reads and writes its place
+//                                  "torn": a rank dies in two calls, when it has changed the file
 //                                  "append", "append window": to what "DIRECTORY/file" has
 //                                  "create window": what must not be there, and is then deleted
 //                                  "update window": adds to numbers that "DIRECTORY/file" has
+#define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { most = 1 << 16 };
@@ -28,11 +33,47 @@ static int opened(const char* name, int mode) {
   return MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file);
 }
 
-static void die_once(int who) {
+static int is_first(const char* name) {
   char marker[4096];
+  snprintf(marker, sizeof marker, "%s/%s", directory, name);
+  return syscall(SYS_openat, AT_FDCWD, marker, O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0;
+}
+
+static void die_once(int who) {
   MPI_Barrier(MPI_COMM_WORLD);
-  snprintf(marker, sizeof marker, "%s/killed", directory);
-  if (rank == who && open(marker, O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) raise(SIGKILL);
+  if (rank == who && is_first("killed")) raise(SIGKILL);
+}
+
+/* It dies in MPI, after the system's call. */
+static void tear_once(const char* path, const char* marker) {
+  const char* name = strrchr(path, '/');
+  const int error = errno;
+  if (name != NULL && strcmp(name, "/torn") == 0 && is_first(marker)) raise(SIGKILL);
+  errno = error;
+}
+
+/* These stand in for the C library's. */
+int open64(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const int file = (int)syscall(SYS_openat, AT_FDCWD, path, flags, va_arg(rest, int));
+  va_end(rest);
+  if ((flags & O_EXCL) != 0) tear_once(path, "killed");
+  return file;
+}
+
+int open(const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  const int mode = va_arg(rest, int);
+  va_end(rest);
+  return open64(path, flags, mode);
+}
+
+int unlink(const char* path) {
+  const int failed = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+  tear_once(path, "killed again");
+  return failed;
 }
 
 static void put(MPI_Offset place, char letter, int count) {
@@ -89,6 +130,19 @@ static void write_again(void) {
   die_once(1);
 }
 
+static void tear(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/torn", directory);
+  const int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_EXCL;
+  int failed = opened("torn", mode);
+  MPI_File_close(&file);
+  failed |= (opened("torn", mode) == MPI_SUCCESS) << 8; /* it is there */
+  if (rank == 0) failed |= MPI_File_delete(path, MPI_INFO_NULL);
+  if (rank == 0) failed |= (MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS) << 9;
+  failed |= opened("file", mode);
+  if (rank == 0) printf("%s\n", failed ? "failed" : "made");
+}
+
 static void append(void) {
   opened("file", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_APPEND);
   char letter = (char)('a' + rank);
@@ -137,6 +191,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "place") == 0) write_one_place();
   if (strcmp(what, "cut") == 0) cut();
   if (strcmp(what, "again") == 0) write_again();
+  if (strcmp(what, "torn") == 0) tear();
   if (strcmp(what, "append") == 0) append();
   if (strcmp(what, "create") == 0) create();
   if (strcmp(what, "update") == 0) update();
