@@ -410,8 +410,12 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
                  fmt::format("rank {}: {}", job_.self.value(), mapped.error().message)};
   }
   link_->tell(launch_message::repeats, "");
-  if (job_.attempt > 0) determinant::OutcomeLog::clear(outcomes_.bytes());
-  outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.bytes());
+  kept_numbers_ = std::make_unique<determinant::KeptNumbers>(outcomes_.kept_numbers());
+  if (job_.attempt > 0) {
+    kept_numbers_->begin_again();
+    determinant::OutcomeLog::clear(outcomes_.log());
+  }
+  outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.log());
   watch_keeping();
   switch (outcome_log_->trouble()) {
     case determinant::Trouble::none:

@@ -76,6 +76,8 @@ class JobProcess final : public JoinedProcess {
   bool has_unordered_outcomes() const {
     return outcome_log_ != nullptr && outcome_log_->trouble() == determinant::Trouble::unordered;
   }
+  /// What this process remembers when all begin again from nothing. Null: it has no log.
+  determinant::KeptNumbers* kept_numbers() { return kept_numbers_.get(); }
   /// Earlier lives of this process had another log, on a host that is gone.
   bool has_lost_outcomes() const;
   /// What this life has sent differs from what an earlier one sent.
@@ -102,6 +104,7 @@ class JobProcess final : public JoinedProcess {
   std::shared_ptr<const OwnLife> life_;  // in a job by a file
   std::unique_ptr<Fabric> fabric_;
   OutcomeMemory outcomes_;
+  std::unique_ptr<determinant::KeptNumbers> kept_numbers_;
   std::unique_ptr<determinant::OutcomeLog> outcome_log_;
   std::unique_ptr<SpillMemory> spill_;
   std::unique_ptr<RealWaiter> real_waiter_;  // null: the simulation lets time pass

@@ -13,7 +13,7 @@
 
 #include "base/make_error.hpp"
 #include "base/units.hpp"
-#include "core/determinant/outcome_log.hpp"
+#include "core/determinant/kept_numbers.hpp"
 
 namespace weft {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 constexpr ByteCount usual_outcomes = ByteCount::mib(256);
 constexpr ByteCount fewest_outcomes = ByteCount::kib(4);
 /// In the log's header (docs/formats.md, "Log of outcomes").
-constexpr std::size_t place_of_lives = 8;
+constexpr std::size_t place_of_lives = determinant::KeptNumbers::bytes + 8;
 
 Result<ByteCount> limit_of_environment() {
   const char* text = std::getenv(outcomes_limit_variable);

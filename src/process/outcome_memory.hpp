@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/descriptor.hpp"
+#include "core/determinant/kept_numbers.hpp"
 #include "weft/ids.hpp"
 #include "weft/result.hpp"
 
@@ -48,6 +49,11 @@ class OutcomeMemory {
   /// Maps it, which is there. Errors as of `take`.
   Result<void> map();
   std::span<std::byte> bytes() const { return bytes_; }
+  /// Its parts.
+  std::span<std::byte> kept_numbers() const {
+    return bytes_.first(determinant::KeptNumbers::bytes);
+  }
+  std::span<std::byte> log() const { return bytes_.subspan(determinant::KeptNumbers::bytes); }
   /// Returns how many lives of the process were given the mapped memory: less than it has had when
   /// those before had another, which is lost.
   std::uint64_t lives() const;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/api/collective_io.hpp"
+#include "mpi/api/file_changes.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -116,6 +117,21 @@ std::int64_t access_bytes(const FileObject& file, const Access& access, std::spa
   return access_view(file, access.direction, memory, begin);
 }
 
+/// Whether lives of the job that are to come, or were, allow the access.
+int look_back(const Call& call, FileObject& file, bool writes, std::uint64_t bytes) {
+  if (file.is_gone && !writes) return give_up_gone(call, file);
+  if (bytes > 0 && !writes) return note_knowledge(call, file, false);
+  if (bytes > 0) note_update(file);
+  return MPI_SUCCESS;
+}
+
+int compare(const Call& call, const FileObject& file, std::span<const std::byte> read) {
+  if (is_read_as_before(read)) return MPI_SUCCESS;
+  library().questions->cannot_repeat(fmt::format(
+      "{} has other content than when an earlier life of this process read it", file.path));
+  return call.settle(nullptr);
+}
+
 int run(const Call& call, FileObject& file, const Access& access, Status& status) {
   const Datatype* type = nullptr;
   std::uint64_t bytes = 0;
@@ -129,7 +145,7 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
   const std::int64_t begin = begin_of(file, access, elements);
   if (begin < 0) return file.fail_errno(call, "its shared pointer cannot be used");
   const bool writes = access.direction == Direction::write;
-  if (file.is_gone && !writes) return give_up_gone(call, file);
+  if (const int error = look_back(call, file, writes, bytes); error != MPI_SUCCESS) return error;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(access.address));
   const Representation* const representation = file.view.representation;
   const FileElements converted{call, access.type, *type, count};
@@ -151,12 +167,10 @@ int run(const Call& call, FileObject& file, const Access& access, Status& status
     done = access_bytes(file, access, memory,
                         static_cast<std::uint64_t>(begin) * file.view.element_bytes);
   }
-  if (!writes && done >= 0 && !is_read_as_before(memory.first(static_cast<std::size_t>(done)))) {
-    library().questions->cannot_repeat(fmt::format(
-        "{} has other content than when an earlier life of this process read it", file.path));
-    return call.settle(nullptr);
-  }
   if (done < 0) return file.fail_errno(call, writes ? "it cannot be written" : "it cannot be read");
+  if (const int error = writes ? MPI_SUCCESS : compare(call, file, memory.first(done));
+      error != MPI_SUCCESS)
+    return error;
   status = empty_status();
   status.bytes = static_cast<std::uint64_t>(done);
   auto read = std::span(packed).first(is_straight ? 0 : status.bytes);

@@ -8,7 +8,7 @@
 
 #include "mpi/api/counted.hpp"
 #include "mpi/api/datatypes.hpp"
-#include "mpi/api/files.hpp"
+#include "mpi/api/file_changes.hpp"
 
 namespace weft::mpi {
 
@@ -76,6 +76,10 @@ std::int64_t target_of(const FileObject& file, std::int64_t current, MPI_Offset 
   const std::uint64_t element = file.view.element_bytes;
   const std::uint64_t elements = (file.view.bytes_before(size) + element - 1) / element;
   return static_cast<std::int64_t>(elements) + offset;
+}
+
+int note_end(const Call& call, FileObject& file, int whence) {
+  return whence == MPI_SEEK_END ? note_knowledge(call, file, true) : MPI_SUCCESS;
 }
 
 /// Sets a displacement of MPI_DISPLACEMENT_CURRENT to where the shared pointer is. Of a file that
@@ -248,6 +252,7 @@ int MPI_File_seek(MPI_File handle, MPI_Offset offset, int whence) {
   const FileCall call("MPI_File_seek", handle);
   if (!call) return call.error;
   const std::int64_t target = target_of(*call, call->position, offset, whence);
+  if (const int error = note_end(call, *call, whence); error != MPI_SUCCESS) return error;
   if (target < 0) {
     return call.fail(MPI_ERR_ARG, "offset {} leads before the view", offset);
   }
@@ -274,7 +279,8 @@ int MPI_File_seek_shared(MPI_File handle, MPI_Offset offset, int whence) {
     target = now < 0 ? -1 : target_of(*call, now, offset, whence);
     if (target >= 0 && !set_shared(*call, target)) target = -1;
   }
-  const int error = MPI_Bcast(&target, sizeof target, MPI_BYTE, 0, call->comm);
+  int error = MPI_Bcast(&target, sizeof target, MPI_BYTE, 0, call->comm);
+  if (error == MPI_SUCCESS) error = note_end(call, *call, whence);
   if (error != MPI_SUCCESS) return error;
   if (target >= 0) return MPI_SUCCESS;
   return call.fail(MPI_ERR_ARG, "offset {} leads before the view, or {} cannot be written", offset,

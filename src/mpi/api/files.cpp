@@ -4,20 +4,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
 #include "base/crc32c.hpp"
+#include "mpi/api/file_changes.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/intercommunicators.hpp"
@@ -65,63 +61,26 @@ std::string shared_path_of(const std::string& path, Generation generation) {
                      generation.value());
 }
 
-std::uint32_t hash_of(std::uint64_t number) {
-  return crc32c({reinterpret_cast<const std::byte*>(&number), sizeof number});
-}
-
-/// Differs between files, also between two that had the same name one after the other. In its lower
-/// half the file's number, in its upper one, where the file system knows it, which of the files of
-/// this number it is, and when it was made; else 0. Not negative.
-std::int64_t identity_of(int descriptor) {
-  constexpr std::uint32_t known = 1u << 30;
-  struct statx about {};
-  struct statfs system {};
-  (void)::statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &about);
-  std::uint64_t upper = 0;
-  // A file of an overlay's lower layer is made anew when somebody writes to it, with its number.
-  const bool is_overlay =
-      ::fstatfs(descriptor, &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
-  if (!is_overlay && (about.stx_mask & STATX_BTIME) != 0) {
-    int generation = 0;
-    (void)::ioctl(descriptor, FS_IOC_GETVERSION, &generation);
-    const std::uint64_t made = static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 +
-                               about.stx_btime.tv_nsec;
-    upper = known | (hash_of(made ^ std::rotl(static_cast<std::uint64_t>(generation), 32)) % known);
-  }
-  return static_cast<std::int64_t>(upper << 32 | hash_of(about.stx_ino));
-}
-
-/// On another host a file system may know less.
-bool is_same_file(std::int64_t one, std::int64_t other) {
-  if (static_cast<std::uint32_t>(one) != static_cast<std::uint32_t>(other)) return false;
-  return one >> 32 == 0 || other >> 32 == 0 || one >> 32 == other >> 32;
-}
-
-/// The creation or deletion of a file, which a process is about to make. It is recorded before and
-/// after: the life that finds only the first of these records cannot know whether the one before
-/// came to make it.
-struct Intention {
-  bool was_there = false;    ///< the file, before the first of these lives
-  bool may_be_made = false;  ///< by an earlier life
-
-  explicit Intention(const std::string& path) {
-    Questions* const questions = library().questions.get();
-    may_be_made = questions != nullptr && questions->is_recorded_here() && questions->replays();
-    struct stat about {};
-    was_there = once([&] { return ::lstat(path.c_str(), &about) == 0 ? 1 : 0; }) == 1;
-  }
-};
-
 bool open_by(FileObject& file, int flags) {
   file.descriptor = ::open(file.path.c_str(), flags, 0666);
   return file.descriptor >= 0;
 }
 
-/// Creates a file that must not be there.
+/// Creates a file that must not be there. One that this job made before it began from nothing may.
 bool create_new(FileObject& file, int flags, const Intention& intention) {
+  if (!intention.was_there) note_change(FileChange::creation, file.path);
   if (open_by(file, flags)) return true;
-  if (errno != EEXIST || intention.was_there || !intention.may_be_made) return false;
-  return open_by(file, flags & ~O_EXCL);
+  if (errno != EEXIST) return false;
+  if (!intention.was_there && intention.may_be_made) return open_by(file, flags & ~O_EXCL);
+  if (open_by(file, flags & ~(O_CREAT | O_EXCL)) && is_of_earlier(file.descriptor)) return true;
+  if (file.descriptor >= 0) ::close(file.descriptor);
+  file.descriptor = -1;
+  errno = EEXIST;
+  return false;
+}
+
+bool is_written(const FileObject& file) {
+  return access_of(file.mode) != MPI_MODE_RDONLY;
 }
 
 int open_own(FileObject& file, bool is_first) {
@@ -131,13 +90,14 @@ int open_own(FileObject& file, bool is_first) {
   const std::int64_t opened = once([&]() -> std::int64_t {
     if (is_first) ::unlink(file.shared.path().c_str());  // of a job that did not close it
     const bool is_open = intention ? create_new(file, flags, *intention) : open_by(file, flags);
-    return is_open ? identity_of(file.descriptor) : -class_of(errno);
+    if (!is_open) return -class_of(errno);
+    return identity_of(file.descriptor, false);
   });
   if (opened < 0) return static_cast<int>(-opened);
   if (file.descriptor >= 0) return MPI_SUCCESS;
   // An earlier life has opened it.
   if (open_by(file, flags & ~(O_CREAT | O_EXCL)) &&
-      is_same_file(identity_of(file.descriptor), opened)) {
+      is_same_file(identity_of(file.descriptor, false), opened)) {
     return MPI_SUCCESS;
   }
   if (file.descriptor >= 0) ::close(file.descriptor);  // another file, with this name
@@ -147,13 +107,31 @@ int open_own(FileObject& file, bool is_first) {
   return MPI_SUCCESS;
 }
 
+int open_first(const Call& call, FileObject& file) {
+  int error = open_own(file, true);
+  if (error == MPI_ERR_FILE_EXISTS) {
+    error = std::max(error, refuse_if_changed(call, FileChange::creation, file.path));
+  } else if (error == MPI_ERR_NO_SUCH_FILE) {
+    error = std::max(error, refuse_if_changed(call, FileChange::deletion, file.path));
+  } else if (error == MPI_SUCCESS && is_written(file)) {
+    file.origin = static_cast<Origin>(once([&] { return static_cast<int>(find_origin(file)); }));
+  }
+  return error;
+}
+
 /// The first process creates the file; then the others open it. The largest error of all.
-int open_everywhere(FileObject& file, std::uint32_t rank) {
-  std::array<int, 2> first{0, file.mode};
-  if (rank == 0) first[0] = open_own(file, true);
-  int error = MPI_Bcast(first.data(), 2, MPI_INT, 0, file.comm);
+int open_everywhere(const Call& call, FileObject& file, std::uint32_t rank) {
+  // Then no earlier life writes any more to what the first process makes empty.
+  const bool begins_again = library().process->job().attempt > 0;
+  int error = begins_again ? MPI_Barrier(file.comm) : MPI_SUCCESS;
+  if (error != MPI_SUCCESS) return error;
+  std::array<int, 3> first{0, file.mode, 0};
+  if (rank == 0) first[0] = open_first(call, file);
+  first[2] = static_cast<int>(file.origin);
+  error = MPI_Bcast(first.data(), 3, MPI_INT, 0, file.comm);
   if (error != MPI_SUCCESS) return error;
   if (first[0] != MPI_SUCCESS) return first[0];
+  file.origin = static_cast<Origin>(first[2]);
   int own = first[1] != file.mode ? MPI_ERR_NOT_SAME
             : rank != 0           ? open_own(file, false)
                                   : MPI_SUCCESS;
@@ -189,14 +167,17 @@ int change_once(const FileCall& call, MPI_Offset size, const char* what,
   if (!call) return call.error;
   if (size < 0) return call.fail(MPI_ERR_ARG, "the size is {}", size);
   if (const int error = MPI_Barrier(call->comm); error != MPI_SUCCESS) return error;
+  note_update(*call);
   int failed = MPI_SUCCESS;
   if (rank_in(*call) == 0) {
     failed =
         static_cast<int>(once([&] { return change(*call, size) ? MPI_SUCCESS : class_of(errno); }));
   }
   const int error = MPI_Bcast(&failed, 1, MPI_INT, 0, call->comm);
-  if (error != MPI_SUCCESS || failed == MPI_SUCCESS) return error;
-  return call.fail(failed, "{}: {}", call->path, what);
+  if (error == MPI_SUCCESS && failed != MPI_SUCCESS) {
+    return call.fail(failed, "{}: {}", call->path, what);
+  }
+  return error;
 }
 
 /// Reserves the first bytes of a file, which grows to hold them. It never shrinks, also when others
@@ -293,7 +274,9 @@ int class_of(int system_error) {
 bool is_read_as_before(std::span<const std::byte> bytes) {
   Questions* const questions = library().questions.get();
   if (questions == nullptr || !questions->is_recorded_here()) return true;
-  return questions->is_as_before(crc32c(bytes, hash_of(bytes.size())));
+  const std::uint64_t size = bytes.size();
+  const auto checksum = crc32c({reinterpret_cast<const std::byte*>(&size), sizeof size});
+  return questions->is_as_before(crc32c(bytes, checksum));
 }
 
 std::int64_t told_size(const FileObject& file) {
@@ -327,13 +310,14 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
   if (error != MPI_SUCCESS) return error;
   const Group& group = call.communicator(file->comm, error)->group;
   file->shared.set_path(shared_path_of(file->path, group.generation));
-  if ((error = open_everywhere(*file, group.rank)) != MPI_SUCCESS) {
+  if ((error = open_everywhere(call, *file, group.rank)) != MPI_SUCCESS) {
     release(*file);
     return refuse(error, fmt::format("{} cannot be opened", path));
   }
   if ((error = agree_on_hints(call, *file)) != MPI_SUCCESS) return error;
   if ((mode & MPI_MODE_APPEND) != 0) {
     file->position = told_size(*file);
+    if ((error = note_knowledge(call, *file, true)) != MPI_SUCCESS) return error;
     if (group.rank == 0) (void)set_shared(*file, file->position);
     if ((error = MPI_Barrier(file->comm)) != MPI_SUCCESS) return error;
   }
@@ -350,7 +334,9 @@ int MPI_File_close(MPI_File* handle) {
   (void)once([&] {
     if (rank_in(*call) != 0) return 0;
     ::unlink(call->shared.path().c_str());
-    if ((call->mode & MPI_MODE_DELETE_ON_CLOSE) != 0) ::unlink(call->path.c_str());
+    if ((call->mode & MPI_MODE_DELETE_ON_CLOSE) == 0) return 0;
+    if (call->origin == Origin::unknown) note_change(FileChange::deletion, call->path);
+    ::unlink(call->path.c_str());
     return 0;
   });
   release(*call);
@@ -364,19 +350,30 @@ int MPI_File_delete(const char* path, MPI_Info) {
   if (path == nullptr) return no_file().fail(call, MPI_ERR_ARG, "the path is a null pointer");
   const Intention intention(path);
   const auto failed = once([&] {
+    if (intention.was_there && !is_made_by_job(path)) note_change(FileChange::deletion, path);
     if (::unlink(path) == 0) return 0;
     return errno == ENOENT && intention.may_be_made && intention.was_there ? 0 : errno;
   });
   if (failed == 0) return MPI_SUCCESS;
+  if (failed == ENOENT) {
+    const int error = refuse_if_changed(call, FileChange::deletion, path);
+    if (error != MPI_SUCCESS) return error;
+  }
   errno = static_cast<int>(failed);
   return no_file().fail_errno(call, fmt::format("{} cannot be deleted", path));
 }
 
 int MPI_File_set_size(MPI_File handle, MPI_Offset size) {
-  return change_once({"MPI_File_set_size", handle}, size, "its size cannot be set",
-                     [](const FileObject& file, MPI_Offset bytes) {
-                       return ::ftruncate(file.descriptor, bytes) == 0;
-                     });
+  const FileCall call("MPI_File_set_size", handle);
+  const int error = change_once(call, size, "its size cannot be set",
+                                [](const FileObject& file, MPI_Offset bytes) {
+                                  return ::ftruncate(file.descriptor, bytes) == 0;
+                                });
+  if (call && error == MPI_SUCCESS && size == 0) {
+    call->origin = Origin::emptied;
+    call->is_known = false;
+  }
+  return error;
 }
 
 int MPI_File_preallocate(MPI_File handle, MPI_Offset size) {
@@ -388,6 +385,7 @@ int MPI_File_get_size(MPI_File handle, MPI_Offset* size) {
   const FileCall call("MPI_File_get_size", handle);
   if (!call) return call.error;
   *size = told_size(*call);
+  if (const int error = note_knowledge(call, *call, true); error != MPI_SUCCESS) return error;
   return *size >= 0 ? MPI_SUCCESS : call.fail_errno("its size cannot be read");
 }
 

@@ -39,6 +39,13 @@ struct FileView {
   void drop_types();
 };
 
+/// Who made the content of a file, as far as a job is concerned that begins from nothing.
+enum class Origin : std::uint8_t {
+  unknown,  ///< others, before the job, or at least not certainly the job
+  job,      ///< when it begins from nothing, it finds what it made before
+  emptied,  ///< the same, and the file is made empty then, or was in this life
+};
+
 struct FileObject {
   std::string path;
   int descriptor = -1;
@@ -50,6 +57,10 @@ struct FileObject {
   bool is_atomic = false;
   /// Deleted or replaced after an earlier life opened it: only its writes can be repeated.
   bool is_gone = false;
+  Origin origin = Origin::unknown;
+  /// This process has learned of the content or size that the file had from elsewhere, and has
+  /// noted that it has changed the file since.
+  bool is_known = false, is_noted = false;
   MPI_Info info = MPI_INFO_NULL;          ///< this file's own
   FileHints hints;                        ///< of it, as all processes agreed on them
   std::optional<Status> begun;            ///< of a split collective access

@@ -216,7 +216,7 @@ done
 # Ranks that change a file in turn: a rank that is killed does not write again over what others have written since.
 # turns HOW WHAT CONTENT: runs turns.c, with that content of the file before.
 turns() {
-  turned=$dir/turns-$1-${2// /-} code=0
+  turned=$dir/turns-$1-${2// /-}-$3 code=0
   mkdir "$turned"
   [[ -z $3 ]] || printf %s "$3" >"$turned/file"
   # shellcheck disable=SC2086
@@ -235,6 +235,19 @@ for how in on-failure all; do
   turned $how torn "" $'made\nfile:'
   [[ -e $turned/killed\ again ]] || fail "turns torn with --restart $how: nobody was killed in MPI_File_delete"
   ! grep -q 'repeat nothing' "$dir/err" || fail "turns torn with --restart $how says '$(cat "$dir/err")'"
+  # What was there before cannot be restored when all begin again from nothing: nobody changes it a second time.
+  for update in update "update window" "append window"; do
+    turns $how "$update" 12
+    ((code == 1)) && grep -q "$turned/file has content from before this job, which read it" "$dir/err" ||
+      fail "turns $update with --restart $how ends with $code: $(cat "$dir/out" "$dir/err")"
+    kept=$(cat "$turned/file")
+    [[ $kept == 2? || $kept == 12* ]] || fail "turns $update with --restart $how leaves '$kept'"
+  done
+  # What the job has made is made anew, where the file system tells files of the same name apart.
+  (($(stat -c %W "$dir") > 0)) || continue
+  turned $how again "" "file: g1 h1"
+  turned $how "append window" "" "file: a1 b1"
+  turned $how "create window" "" $'made\nfile: a2 b2'
 done
 
 # A rank that cannot keep what it sends says so once, and the job goes on: with little memory, and with messages that take

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/api/file_changes.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <bit>
+#include <string_view>
+#include <utility>
+
+#include "base/crc32c.hpp"
+#include "base/descriptor.hpp"
+
+namespace weft::mpi {
+namespace {
+
+std::uint32_t hash_of(std::uint64_t number) {
+  return crc32c({reinterpret_cast<const std::byte*>(&number), sizeof number});
+}
+
+/// Null: nothing is remembered.
+determinant::KeptNumbers* kept_numbers() {
+  return library().process != nullptr ? library().process->kept_numbers() : nullptr;
+}
+
+/// Not the identity of any file.
+std::uint64_t number_of_change(FileChange change, const std::string& path) {
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325 ^ static_cast<std::uint64_t>(change);
+  for (const char letter : path) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100'0000'01b3;
+  }
+  return hash | std::uint64_t{1} << 63;
+}
+
+/// 0: another file could have the same.
+std::uint64_t certain_identity_of(int descriptor) {
+  const std::int64_t identity = identity_of(descriptor, true);
+  return identity >> 32 != 0 ? static_cast<std::uint64_t>(identity) : 0;
+}
+
+std::string_view told(FileChange change) {
+  switch (change) {
+    case FileChange::creation:
+      return "was created by this job with MPI_MODE_EXCL; delete it";
+    case FileChange::deletion:
+      return "was deleted by this job; restore it";
+    case FileChange::update:
+      break;
+  }
+  return "has content from before this job, which read it, or its size, and then changed it; "
+         "restore it";
+}
+
+}  // namespace
+
+std::int64_t identity_of(int descriptor, bool is_written) {
+  constexpr std::uint32_t known = 1u << 30;
+  struct statx about {};
+  struct statfs system {};
+  (void)::statx(descriptor, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &about);
+  std::uint64_t upper = 0;
+  // A file of an overlay's lower layer is made anew when somebody writes to it, with its number.
+  const bool may_be_below =
+      !is_written && ::fstatfs(descriptor, &system) == 0 && system.f_type == OVERLAYFS_SUPER_MAGIC;
+  if (!may_be_below && (about.stx_mask & STATX_BTIME) != 0) {
+    int generation = 0;
+    (void)::ioctl(descriptor, FS_IOC_GETVERSION, &generation);
+    const std::uint64_t made = static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 +
+                               about.stx_btime.tv_nsec;
+    upper = known | (hash_of(made ^ std::rotl(static_cast<std::uint64_t>(generation), 32)) % known);
+  }
+  return static_cast<std::int64_t>(upper << 32 | hash_of(about.stx_ino));
+}
+
+bool is_same_file(std::int64_t one, std::int64_t other) {
+  if (static_cast<std::uint32_t>(one) != static_cast<std::uint32_t>(other)) return false;
+  return one >> 32 == 0 || other >> 32 == 0 || one >> 32 == other >> 32;
+}
+
+Intention::Intention(const std::string& path) {
+  Questions* const questions = library().questions.get();
+  may_be_made = questions != nullptr && questions->is_recorded_here() && questions->replays();
+  struct stat about {};
+  was_there = once([&] { return ::lstat(path.c_str(), &about) == 0 ? 1 : 0; }) == 1;
+}
+
+void note_change(FileChange change, const std::string& path) {
+  if (auto* const numbers = kept_numbers()) numbers->keep(number_of_change(change, path));
+}
+
+int refuse_if_changed(const Call& call, FileChange change, const std::string& path) {
+  const auto* const numbers = kept_numbers();
+  if (numbers == nullptr || !numbers->may_be_of_earlier(number_of_change(change, path))) {
+    return MPI_SUCCESS;
+  }
+  library().questions->give_up(fmt::format(
+      "the job has begun from nothing, and {} {}, and start the job again", path, told(change)));
+  return call.settle(nullptr);
+}
+
+bool is_of_earlier(int descriptor) {
+  const auto* const numbers = kept_numbers();
+  const std::uint64_t identity = certain_identity_of(descriptor);
+  return numbers != nullptr && identity != 0 && numbers->is_of_earlier(identity);
+}
+
+bool is_made_by_job(const char* path) {
+  const auto* const numbers = kept_numbers();
+  if (numbers == nullptr) return false;
+  const Descriptor file(::open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  const std::uint64_t identity = file.open() ? certain_identity_of(file.get()) : 0;
+  return identity != 0 && numbers->has(identity);
+}
+
+Origin find_origin(const FileObject& file) {
+  auto* const numbers = kept_numbers();
+  const std::uint64_t identity = certain_identity_of(file.descriptor);
+  if (numbers == nullptr || identity == 0) return Origin::unknown;
+  int size = 1;
+  (void)MPI_Comm_size(file.comm, &size);
+  // Processes outside of the communicator may have opened it before in this life, and written.
+  const bool has_all = static_cast<std::uint32_t>(size) == library().process->size();
+  if (has_all && numbers->take_earlier(identity) && ::ftruncate(file.descriptor, 0) != 0) {
+    return Origin::unknown;
+  }
+  struct stat about {};
+  if (::fstat(file.descriptor, &about) == 0 && about.st_size == 0) numbers->keep(identity);
+  if (!numbers->has(identity)) return Origin::unknown;
+  return has_all ? Origin::emptied : Origin::job;
+}
+
+int note_knowledge(const Call& call, FileObject& file, bool is_size) {
+  if ((file.mode & MPI_MODE_RDONLY) != 0 || file.origin == Origin::emptied) return MPI_SUCCESS;
+  if (file.origin == Origin::job && !is_size) return MPI_SUCCESS;
+  if (std::exchange(file.is_known, true)) return MPI_SUCCESS;
+  return refuse_if_changed(call, FileChange::update, file.path);
+}
+
+void note_update(FileObject& file) {
+  if (!file.is_known || std::exchange(file.is_noted, true)) return;
+  note_change(FileChange::update, file.path);
+}
+
+}  // namespace weft::mpi
