@@ -103,6 +103,9 @@ constexpr std::array mpi_libraries{
     // This library is Open MPI's own, and calls functions of libmpi_mpifh.so.40.
     MpiLibrary{"libmpi_usempif08.so.40", "openmpi", {}, "libmpi_mpifh.so.40"},
     MpiLibrary{"libmpi_usempif08.so.", {}, no_binding},
+    // This one, too, and calls functions of libmpi.so.40. It is needed by most programs of C++,
+    // and by libraries such as PETSc's.
+    MpiLibrary{"libmpi_cxx.so.40", "openmpi", {}, "libmpi.so.40"},
     MpiLibrary{"libmpi_cxx.so.", {}, no_binding},
     MpiLibrary{"libmpi_java.so.", {}, no_binding},
     MpiLibrary{"libmpi_abi.so.", {}, no_version},

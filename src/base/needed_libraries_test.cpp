@@ -75,6 +75,13 @@ TEST(choose_mpi, leaves_open_mpi_its_module_of_fortran_2008_and_replaces_what_th
   EXPECT_EQ(choice.wrong, "");
 }
 
+TEST(choose_mpi, leaves_open_mpi_its_bindings_for_cpp_and_replaces_what_those_call) {
+  const MpiChoice choice = choose_mpi(program_with({"libmpi_cxx.so.40", "libmpi.so.40"}));
+  EXPECT_EQ(choice.abi, "openmpi");
+  EXPECT_EQ(choice.library, "libmpi.so.40");
+  EXPECT_EQ(choice.wrong, "");
+}
+
 TEST(choose_mpi, leaves_mpich_its_library_of_fortran_where_a_program_uses_its_module) {
   EXPECT_EQ(choose_mpi(program_with({"libmpichfort.so.12"})).folder, "mpich");
   // A name of a library is as good as one of a function here: the image is looked through.
@@ -86,7 +93,7 @@ TEST(choose_mpi, leaves_mpich_its_library_of_fortran_where_a_program_uses_its_mo
 
 TEST(choose_mpi, names_a_library_that_weft_does_not_replace) {
   for (const char* library : {"libmpi.so.1", "libmpi.so.4", "libmpi.so.400", "libmpich.so.10",
-                              "libmpi_cxx.so.40", "libmpi_java.so.40", "libmpi_abi.so.2"}) {
+                              "libmpi_cxx.so.20", "libmpi_java.so.40", "libmpi_abi.so.2"}) {
     const MpiChoice choice = choose_mpi(program_with({library}));
     EXPECT_NE(choice.wrong.find(library), std::string::npos) << library << ": " << choice.wrong;
   }

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cores.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+
 namespace weft {
 
-std::uint32_t allowed_cores() {
+namespace {
+
+/// Zero is this thread.
+std::uint32_t cores_of(pid_t process) {
   cpu_set_t allowed;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+  if (::sched_getaffinity(process, sizeof allowed, &allowed) != 0) return 1;
   return static_cast<std::uint32_t>(CPU_COUNT(&allowed));
+}
+
+}  // namespace
+
+std::uint32_t allowed_cores() {
+  return cores_of(0);
+}
+
+std::uint32_t cores_of_job() {
+  return std::max(cores_of(0), cores_of(::getppid()));
 }
 
 int core_of(const cpu_set_t& cores, std::uint64_t number) {

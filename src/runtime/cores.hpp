@@ -11,6 +11,10 @@ namespace weft {
 /// How many cores this thread may use.
 std::uint32_t allowed_cores();
 
+/// How many cores the processes of a job may use together on this machine: those of the process
+/// that started this one, because each of a job's processes may be bound to a few of them.
+std::uint32_t cores_of_job();
+
 /// The core of that number among `cores`, which are more.
 int core_of(const cpu_set_t& cores, std::uint64_t number);
 

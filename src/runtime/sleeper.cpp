@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <thread>
 #include <utility>
 
 #include "base/check.hpp"
@@ -187,7 +186,7 @@ std::uint32_t home_core(std::uint32_t place, std::uint32_t cores) {
 }
 
 bool share_cores(unsigned processes) {
-  return processes > std::max(1u, std::thread::hardware_concurrency());
+  return processes > cores_of_job();
 }
 
 Duration suitable_spin(unsigned processes) {

@@ -115,7 +115,8 @@ class Sleeper {
 /// and fro over the cores: counted round, all odd places would share cores, though in pairs of
 /// neighbours these may do all the work, as receivers do that fetch.
 std::uint32_t home_core(std::uint32_t place, std::uint32_t cores);
-/// Returns whether that many drivers have to share this machine's cores.
+/// Returns whether that many drivers, of one job, have to share the cores that it has on this
+/// machine.
 bool share_cores(unsigned processes);
 /// A spin time that suits a machine on which `processes` drivers run: none when they have to share
 /// cores.

@@ -168,7 +168,7 @@ struct WindowMaker {
     if (has_control) {
       std::vector<std::byte*> parts;
       for (std::uint64_t begin : made->begin) parts.push_back(made->shared.data() + begin);
-      const bool shares_cores = library().process->size() > allowed_cores();
+      const bool shares_cores = library().process->size() > cores_of_job();
       made->window = std::make_unique<SharedWindow>(transfer, group, made->shared.data(),
                                                     std::move(parts), shares_cores);
     } else {

@@ -12,6 +12,15 @@
 #include <string>
 #include <type_traits>
 
+// MPI-1's names: the library has them, also where the header does not let programs use them.
+extern "C" {
+extern ompi_predefined_datatype_t ompi_mpi_lb, ompi_mpi_ub;
+}
+#undef MPI_LB
+#undef MPI_UB
+#define MPI_LB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_lb)
+#define MPI_UB OMPI_PREDEFINED_GLOBAL(MPI_Datatype, ompi_mpi_ub)
+
 namespace {
 
 #define WEFT_MPI_CONSTANT(name, value) \
