@@ -319,6 +319,7 @@ code=0
 "$weft" run -n 3 --restart on-failure -- "$programs"/mpi_dice "$dir/told" told >"$dir/out" 2>"$dir/err" || code=$?
 ((code == 1)) && grep -q 'rank 0 was started anew and prints something else than its earlier life did' "$dir/err" ||
   fail "a program that prints something else ends with $code: $(cat "$dir/err")"
+grep -q 'with --restart all they repeat what it said' "$dir/err" || fail "no advice: '$(cat "$dir/err")'"
 
 # One line for a log of outcomes that has no room, also where each life would meet the same.
 code=0
