@@ -140,9 +140,12 @@ void GrantPace::on_arrival(Instant now, Duration since_grant, bool is_small) {
 
 /// A rate that a quarter of the latest periods had: others may have been disturbed.
 double GrantPace::usual_rate() const {
+  const std::size_t seen = std::min(rates_seen_, rates_kept);
+  if (seen == 0) return 0;
   std::array<double, rates_kept> sorted = rates_;
-  std::ranges::sort(sorted, std::ranges::greater());
-  return sorted[std::min(rates_seen_, rates_kept) / 4];
+  const std::span latest(sorted.data(), seen);
+  std::ranges::sort(latest, std::ranges::greater());
+  return latest[seen / 4];
 }
 
 Duration GrantPace::least_length() const {
@@ -214,11 +217,13 @@ void GrantPace::set_cover(Duration length) {
                          .arrivals = arrivals_,
                          .starved = starved_,
                          .usual_rate = usual_rate(),
-                         .may_begin = periods_ >= options_.short_periods});
+                         .may_begin = periods_ >= options_.short_periods && rates_seen_ > 0 &&
+                                      !trial_.runs && !any_slow(),
+                         .has_more = in_flight() > before_relief_.in_flight});
   if (relief == GrantRelief::Step::take_back) {
-    cover_.take_back(cover_before_relief_);
+    cover_.take_back(before_relief_.cover);
   } else if (relief == GrantRelief::Step::add) {
-    cover_before_relief_ = cover_.value();
+    before_relief_ = {.cover = cover_.value(), .in_flight = in_flight()};
     // Its own number: another node may be the one that has most in flight.
     const auto own = static_cast<std::uint32_t>(std::lround(wish_ / wish_unit));
     cover_.grow(std::min(cover_.value() + 3 * std::max(own, 1u), most_));

@@ -210,7 +210,10 @@ class GrantPace {
   ReluctantNumber ahead_;
   ReluctantNumber cover_;  // places for the node's own absences
   GrantRelief relief_;
-  std::uint32_t cover_before_relief_ = 0;
+  struct {
+    std::uint32_t cover = 0;
+    std::uint32_t in_flight = 0;
+  } before_relief_;
   /// A trial of more places, which stay if they make the node faster.
   struct Trial {
     bool runs = false;

@@ -81,6 +81,18 @@ TEST_F(pace_of_starved, adds_to_its_own_number_and_not_to_the_agreed_one) {
   starved_period(tenth_ms);
   EXPECT_NEAR(pace_.wish() / wish_unit, 5.6 + 3 * 6, 0.1);
   EXPECT_EQ(pace_.in_flight(), 100u);
+  for (int i = 0; i < 6; ++i) starved_period(tenth_ms);
+  EXPECT_NEAR(pace_.wish() / wish_unit, 5.6 + 3 * 6, 0.1) << "other nodes may want more, too";
+}
+
+TEST_F(pace_of_starved, compares_with_no_rate_of_another_view) {
+  pace_.begin_view(now_);
+  arrive(1, tenth_ms * 2);
+  for (int i = 0; i < 4; ++i) starved_period(tenth_ms * 2);
+  ASSERT_GT(pace_.in_flight(), 6u);
+  const std::uint32_t more = pace_.in_flight();
+  for (int i = 0; i < 4; ++i) starved_period(Duration::microseconds(150));
+  EXPECT_GE(pace_.in_flight(), more) << "faster than before, in this view";
 }
 
 }  // namespace

@@ -26,7 +26,12 @@ GrantRelief::Step GrantRelief::on_period(const Period& period) {
   const bool starves = period.starved > often_starved * period.arrivals;
   const bool was_starving = starving_for_ > sure_after_;
   starving_for_ = starves ? starving_for_ + period.length : Duration{};
-  if (is_on_trial()) return judge(period);
+  if (is_on_trial() && period.has_more) return judge(period);
+  if (is_on_trial() && starves) return Step::none;  // until other nodes want more as well
+  if (is_on_trial()) {
+    trial_periods_ = 0;
+    return Step::take_back;
+  }
   if (!was_starving || !starves || !period.may_begin) return Step::none;
   trial_periods_ = trial_length;
   rate_before_ = period.usual_rate;

@@ -10,9 +10,9 @@ namespace weft::schedule {
 
 /// Contributions that came while the compute node had no processor leave their senders without
 /// grants. When most contributions have come like that for longer than other processes take their
-/// turns, more are to be in flight. Four periods later they have to have made the node faster than
-/// it usually was. If they have not, links decide the pace, and senders only look starved: the
-/// places are taken back, and the next relief comes after twice as long a time.
+/// turns, more are to be in flight. After four periods with more they have to have made the node
+/// faster than it usually was. If they have not, links decide the pace, and senders only look
+/// starved: the places are taken back, and the next relief comes after twice as long a time.
 ///
 /// A machine without I/O; one thread.
 class GrantRelief {
@@ -35,7 +35,8 @@ class GrantRelief {
     std::uint32_t arrivals = 0;  ///< contributions; more than zero
     std::uint32_t starved = 0;   ///< those of them whose senders may have waited for grants
     double usual_rate = 0;       ///< contributions per second, when nothing disturbs
-    bool may_begin = true;       ///< whether the period tells of more than the stream's beginning
+    bool may_begin = true;       ///< relief may
+    bool has_more = true;        ///< more is in flight than before the relief that is on trial
   };
 
   /// A period has ended. Returns what to do about the number in flight.

@@ -72,6 +72,23 @@ TEST_F(relief, is_taken_back_where_links_decide_and_comes_later_the_next_time) {
   EXPECT_EQ(periods_until_more(), 8) << "after 40 ms";
 }
 
+/// The nodes agree on a number, and others may not want more yet.
+TEST_F(relief, is_judged_once_more_is_in_flight) {
+  ASSERT_EQ(periods_until_more(), 3);
+  GrantRelief::Period without{.length = Duration::milliseconds(6),
+                              .arrivals = 100,
+                              .starved = 100,
+                              .usual_rate = 100 / 0.006,
+                              .has_more = false};
+  for (int n = 0; n < 20; ++n) EXPECT_EQ(relief_.on_period(without), Step::none);
+  EXPECT_TRUE(relief_.is_on_trial());
+  for (int n = 0; n < 4; ++n) EXPECT_EQ(period(100, 110), Step::none);
+  EXPECT_EQ(period(100), Step::add);
+  without.starved = 0;
+  EXPECT_EQ(relief_.on_period(without), Step::take_back) << "senders have grants again";
+  EXPECT_EQ(periods_until_more(), 3) << "that says nothing of its use";
+}
+
 /// What waited for the node comes in one short period; the next one pays for it.
 TEST_F(relief, is_not_judged_by_a_burst) {
   ASSERT_EQ(periods_until_more(), 3);
