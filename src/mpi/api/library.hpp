@@ -96,16 +96,15 @@ struct UserOperation {
   bool commutes = false;
   bool is_freed = false;  ///< only persistent requests may still use it
 
-  /// The function that `function` calls, which takes it as another argument: of Open MPI's C++.
+  /// Of Open MPI's C++: calls `inner`, in place of `function`.
+  using Outer = void(void*, void*, int*, MPI_Datatype*, MPI_User_function* inner);
+  Outer* outer = nullptr;
   MPI_User_function* inner = nullptr;
 
   void fold(void* in, void* inout, std::uint64_t count, MPI_Datatype type) const {
     auto small = static_cast<int>(count);
     auto large = static_cast<MPI_Count>(count);
-    if (inner != nullptr) {
-      using Outer = void(void*, void*, int*, MPI_Datatype*, MPI_User_function*);
-      return reinterpret_cast<Outer*>(function)(in, inout, &small, &type, inner);
-    }
+    if (outer != nullptr) return outer(in, inout, &small, &type, inner);
     function != nullptr ? function(in, inout, &small, &type)
                         : large_function(in, inout, &large, &type);
   }

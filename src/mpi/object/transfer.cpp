@@ -556,7 +556,8 @@ void Transfer::turn_and_pause() {
 void Transfer::turn() {
   if (failure_ || take_what_is_done()) return;
   look_at_fabric();
-  if (!failure_ && !take_what_is_done()) messenger_.asked_in_vain();
+  // Other threads would wait for the lock meanwhile.
+  if (!failure_ && !take_what_is_done() && pause_ == nullptr) messenger_.asked_in_vain();
 }
 
 void Transfer::look_at_fabric() {
