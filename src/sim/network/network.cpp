@@ -299,9 +299,9 @@ std::size_t Network::memory_bytes() const {
   for (const Adapter& adapter : adapters_) flows += adapter.flows.memory_bytes();
   return flows + 2 * numbers_.capacity() * sizeof(std::uint32_t) +
          transmitters_.capacity() * sizeof(Transmitter) + lanes_.capacity() * sizeof(Lane) +
-         queues_.capacity_bytes() + rngs_.capacity() * sizeof(Rng) + packets_.capacity_bytes() +
-         messages_.capacity_bytes() + returns_.capacity_bytes() +
-         adapters_.capacity() * sizeof(Adapter);
+         queues_.capacity_bytes() + resting_.capacity() * sizeof(InputQueue) +
+         rngs_.capacity() * sizeof(Rng) + packets_.capacity_bytes() + messages_.capacity_bytes() +
+         returns_.capacity_bytes() + adapters_.capacity() * sizeof(Adapter);
 }
 
 }  // namespace weft::sim

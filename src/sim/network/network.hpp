@@ -250,7 +250,6 @@ class Network final : public EventHandler {
   // inline there: calls that looked everything up again took a tenth of a hop's instructions.
   void on_arrival(const Event& event);
   inline Hop hop_of(const Event& event, Packet& packet, const Port& first);
-  bool waits_for_rest(const Event& event, const Packet& packet, Hop hop, Bandwidth rate);
   inline void enqueue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   inline bool join_queue(Port out, std::uint32_t lane, PortNumber in, std::uint32_t packet);
   bool serve(Port port);  // true: sent something
@@ -310,6 +309,10 @@ class Network final : public EventHandler {
   void receive_loss(const LossCrossing& crossing);
   void receive_word(const WordCrossing& crossing, std::span<const std::byte>& batch);
   std::uint32_t sender_of(const LossCrossing& crossing);
+  // network_rest.cpp: packets that come in slowly
+  bool waits_for_rest(const Event& event, Hop hop, Bandwidth rate);
+  PicoInstant start_in_time(const Packet& packet, Bandwidth rate) const;
+  void arrive_again(const Event& event, std::uint32_t packet, PicoInstant at);
   // network_loss.cpp: lossy links
   bool loses(LinkId l);
   bool lose(Port port, std::uint32_t lane_index, std::uint32_t packet, PicoInstant arrival);
@@ -373,6 +376,9 @@ class Network final : public EventHandler {
   NetworkObserver* observer_ = nullptr;
   bool looks_closer_ = false;  // at transmissions: an observer is told, or links lose packets
   bool rates_differ_ = false;  // or did: packets may come in by a slower link than they leave by
+  /// By the number of the link back: packets of a switch's input that wait for their ends, and
+  /// those behind them. Empty while none ever has.
+  std::vector<InputQueue> resting_;
   std::set<LinkId> down_;
   Border* border_;
   std::uint64_t next_serial_ = 0;

@@ -79,26 +79,9 @@ void Network::on_arrival(const Event& event) {
   packet.route.channel = hop.channel;
   const std::uint32_t number = hop.port.value();
   const Port out{(&first.transmitter)[number], first.lanes + number * lane_stride_};
-  if (rates_differ_ && waits_for_rest(event, packet, hop, out.transmitter.rate)) return;
+  if (rates_differ_ && waits_for_rest(event, hop, out.transmitter.rate)) return;
   ++hops_;
   enqueue(out, facts_[packet.lane].first + hop.channel, PortNumber(event.detail), p);
-}
-
-/// A packet from a slower link than its output begins to leave when its end will just be in time:
-/// until then the output is there for others. Its arrival happens again then.
-bool Network::waits_for_rest(const Event& event, const Packet& packet, Hop hop, Bandwidth rate) {
-  const PicoDuration rest = packet.tail - engine_.now();
-  if (rest.ticks() <= 0) return false;
-  // 64 bits hold it (check_network). Both sides are rounded: less than a picosecond is no rest.
-  const std::uint64_t work = packet.bytes * PicosecondTick::per_second;
-  const std::uint64_t per_second = rate.bytes_per_second();
-  const auto whole = static_cast<std::uint64_t>(rest.ticks() - 1);
-  if (net::LinkClock::Wide{whole} * per_second < work) return false;
-  const PicoDuration needed(static_cast<std::int64_t>((work + per_second - 1) / per_second));
-  const Arrival again(Arrival(event.payload).packet(), hop, facts_[packet.lane].first);
-  engine_.schedule(event.target, packet.tail - needed, EventKind::packet_arrives, event.target,
-                   event.detail, again.payload());
-  return true;
 }
 
 void Network::enqueue(Port out, std::uint32_t lane_index, PortNumber in, std::uint32_t p) {

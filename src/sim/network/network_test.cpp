@@ -533,6 +533,36 @@ TEST_F(network, a_message_is_there_with_its_last_byte_also_when_a_faster_packet_
   EXPECT_TRUE(network_->at_rest());
 }
 
+TEST_F(network, packets_of_a_link_that_becomes_faster_keep_their_order) {
+  build(star_of(2), simple());
+  network_->set_rate(from(0), Bandwidth::bytes_per_second(100'000'000));
+  send(0, 1, 1000, 1);
+  send(0, 1, 1000, 2);
+  run(2 * us);
+  network_->set_rate(from(0), Bandwidth::bytes_per_second(1'000'000'000));
+  run();
+  // The first packet's end is at the switch at 10.11 us, so that it leaves from 9.11 us on. The
+  // link is busy until 2.8 us, and the second packet is there at 2.91 us.
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 10'120 * ns}, {2, 11'120 * ns}}));
+  EXPECT_TRUE(network_->at_rest());
+}
+
+TEST_F(network, packets_keep_their_order_also_when_their_output_becomes_faster_meanwhile) {
+  build(star_of(3), simple());
+  network_->set_rate(from(0), Bandwidth::bytes_per_second(100'000'000));
+  network_->set_rate(link_to(1), Bandwidth::bytes_per_second(200'000'000));
+  send(0, 1, 1000, 1);
+  send(0, 1, 1000, 2);
+  send(0, 2, 1000, 3);
+  run(2 * us);
+  network_->set_rate(from(0), Bandwidth::bytes_per_second(1'000'000'000));
+  network_->set_rate(link_to(1), Bandwidth::bytes_per_second(1'000'000'000));
+  run();
+  // The first packet would have left from 5.11 us on. The two others come at 2.91 and 3.91 us.
+  EXPECT_EQ(arrived_, (std::vector<Arrived>{{1, 10'120 * ns}, {3, 10'120 * ns}, {2, 11'120 * ns}}));
+  EXPECT_TRUE(network_->at_rest());
+}
+
 TEST_F(network, a_link_to_a_host_waits_for_credits_only_if_its_buffer_is_short) {
   // Credits are back 20 ns after a packet has left. The second packet of 1,000 bytes waits for that
   // if the buffer has room for one, and not if it has room for what is under way.

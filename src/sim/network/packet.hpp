@@ -19,7 +19,7 @@ struct alignas(64) Packet {
   std::uint32_t next = kNone;
   std::uint32_t arrived_by = kNone;  ///< number of the link whose buffer it lies in
   std::uint16_t lane = 0;            ///< of that link
-  std::uint16_t queue = 0;           ///< queue, of the lane that it waits for
+  std::uint16_t queue = 0;           ///< queue, of the lane that it waits for; before: its output
   bool last = false;                 ///< no packet of the message follows
   bool alone = false;                ///< it has all of its message
 };
