@@ -264,8 +264,8 @@ void Ranks::put(Kind kind, std::uint32_t from, std::uint32_t to, std::uint64_t m
                  .tag = static_cast<std::uint64_t>(kind) << kind_shift | match});
 }
 
-/// The last packet has begun to leave. Contents leave a host in the order in which they begin to:
-/// it has one link.
+/// The last packet has begun to leave. A host has one link: what began to leave before has left by
+/// this departure, also if a link that has become faster told a later one.
 void Ranks::on_sent(const Message& message, PicoInstant departure) {
   const auto kind = static_cast<Kind>(message.request.tag >> kind_shift);
   if (kind != Kind::content || !error_.empty()) return;
@@ -274,19 +274,29 @@ void Ranks::on_sent(const Message& message, PicoInstant departure) {
   auto& sends = ranks_[from].sends;
   auto sent = take(sends, to, message.request.tag & match_mask);
   WEFT_CHECK(sent.has_value());
-  sent->leaves = true;
+  for (Open& before : sends) {
+    if (before.departure != PicoInstant::never()) {
+      before.departure = std::min(before.departure, departure);
+    }
+  }
+  sent->departure = departure;
   sends.push_back(*sent);
   set_timer(from, departure, content_left);
 }
 
+/// Completes all sends that have left by now: none if they did by an earlier timer.
 void Ranks::on_content_left(std::uint32_t r) {
+  const PicoInstant now = agents_.engine().now();
+  const auto has_left = [now](const Open& open) { return open.departure <= now; };
   auto& sends = ranks_[r].sends;
-  const auto sent =
-      std::find_if(sends.begin(), sends.end(), [](const Open& open) { return open.leaves; });
-  WEFT_CHECK(sent != sends.end());
-  const std::uint32_t request = sent->request;
-  sends.erase(sent);
-  complete(r, request, {});
+  // From the beginning again each time: the rank may go on and send more.
+  while (is_running()) {
+    const auto sent = std::find_if(sends.begin(), sends.end(), has_left);
+    if (sent == sends.end()) return;
+    const std::uint32_t request = sent->request;
+    sends.erase(sent);
+    complete(r, request, {});
+  }
 }
 
 void Ranks::on_arrived(const Message& message) {

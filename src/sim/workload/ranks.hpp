@@ -92,7 +92,8 @@ class Ranks final : public Agent, public NetworkUser {
     std::uint64_t bytes = 0;
     std::uint32_t request = 0;
     bool announced = false;  // unexpected: only its announcement has come
-    bool leaves = false;     // a send: its last packet has begun to leave
+    /// A send whose last packet has begun to leave: when its last byte will have.
+    PicoInstant departure = PicoInstant::never();
   };
   struct Rank {
     Cursor cursor;

@@ -107,6 +107,34 @@ TEST(ranks, announce_long_messages_and_send_them_when_asked) {
   EXPECT_EQ(waited_ns(script, 0, options), round + 508);
 }
 
+TEST(ranks, complete_a_send_when_it_has_left_a_link_that_has_become_faster) {
+  RankOptions options = bare;
+  options.eager_bytes = 100;
+  const auto request = [](Action action, std::uint32_t number) {
+    action.request = number;
+    return action;
+  };
+  // Rank 0 waits for its second send only, whose content leaves right behind that of the first.
+  const Script script({{request(send_to(1, 500, 1), 1),
+                        request(send_to(1, 500, 2), 2),
+                        {.kind = Kind::wait_for, .request = 2},
+                        progress,
+                        wait},
+                       {receive_from(0, 500, 1), receive_from(0, 500, 2), wait}});
+  const auto world = star(2);
+  const auto links = world->host_links(0);
+  Ranks ranks(script, options, first_hosts(2), world->network(), world->agents());
+  // The first question comes after two ways of a byte, and its content begins to leave by a slow
+  // link, for 500 us. That is fast again 10 ns later: both contents leave within 1,000 ns more.
+  world->run_until(PicoInstant((2 * way_ns(1) - 1) * 1000));
+  world->set_rate(links, Bandwidth::bytes_per_second(1'000'000));
+  world->run_until(PicoInstant((2 * way_ns(1) + 10) * 1000));
+  world->set_rate(links, Bandwidth{});
+  world->run_until(PicoInstant((2 * way_ns(1) + 10 + 1000) * 1000));
+  EXPECT_EQ(ranks.iterations(0), 1u);
+  EXPECT_TRUE(ranks.ended(0));
+}
+
 TEST(ranks, ask_for_an_announced_message_when_they_want_it) {
   RankOptions options = bare;
   options.eager_bytes = 100;
