@@ -58,6 +58,8 @@ class Feed {
   virtual Action next(std::uint32_t rank) = 0;
   /// A send or receive of the rank has completed; within `next`'s actions or later.
   virtual void on_completed(std::uint32_t rank, std::uint32_t request) = 0;
+  /// The rank only computes to pass the time until other ranks have gone on.
+  virtual bool waits_for_others(std::uint32_t /*rank*/) const { return false; }
 };
 
 }  // namespace weft::sim

@@ -79,6 +79,17 @@ double Ranks::progress(std::uint32_t r) const {
   return std::min(whole * now / done, whole + 1);
 }
 
+bool Ranks::stuck() const {
+  if (!is_running() || ended()) return false;
+  if (pending_ == 0 || feed_ == nullptr) return pending_ == 0;
+  // Each of these has a timer: there is nothing else if they are as many.
+  std::uint64_t passing = 0;
+  for (std::uint32_t r = 0; r < size(); ++r) {
+    if (!ranks_[r].ended && feed_->waits_for_others(r)) ++passing;
+  }
+  return pending_ == passing;
+}
+
 void Ranks::on_timer(std::uint16_t detail, std::uint64_t rank) {
   --pending_;
   if (!is_running()) return;

@@ -68,9 +68,9 @@ class Ranks final : public Agent, public NetworkUser {
   /// All ranks have come to the end of their programs.
   bool ended() const { return ended_ == ranks_.size(); }
   bool ended(std::uint32_t rank) const { return ranks_[rank].ended; }
-  /// Ranks wait for messages that nobody will send: none computes, and none of their messages is
-  /// under way.
-  bool stuck() const { return is_running() && !ended() && pending_ == 0; }
+  /// Ranks wait for messages that nobody will send: none computes, except to pass the time until
+  /// others go on, and none of their messages is under way. Looks at every rank.
+  bool stuck() const;
   /// Returns when the last of those that have ended did.
   PicoInstant last_end() const { return last_end_; }
   /// Sends and receives that do not fit each other, the first of them; empty: none. The job stands

@@ -55,7 +55,7 @@ Action RepeatedFeed::finish(Rank& rank) {
 Action RepeatedFeed::next(std::uint32_t number) {
   Rank& rank = ranks_[number];
   if (!state_) return {};
-  if (std::exchange(rank.rests, false) || rank.repetition >= first_ + most_ahead) {
+  if (std::exchange(rank.rests, false) || is_too_far(rank)) {
     return compute(pause);
   }
   Repetition* repetition = repetition_of(rank.repetition);

@@ -26,6 +26,7 @@ class RepeatedFeed final : public sim::Feed {
   std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_.size()); }
   sim::Action next(std::uint32_t rank) override;
   void on_completed(std::uint32_t rank, std::uint32_t request) override;
+  bool waits_for_others(std::uint32_t rank) const override { return is_too_far(ranks_[rank]); }
   /// The first error of reading; all ranks have ended then.
   const Result<void>& state() const { return state_; }
 
@@ -45,6 +46,7 @@ class RepeatedFeed final : public sim::Feed {
     bool rests = false;       // before this one, as in the one before no time passed
   };
 
+  bool is_too_far(const Rank& rank) const { return rank.repetition >= first_ + most_ahead; }
   Repetition* repetition_of(std::uint64_t number);
   sim::Action finish(Rank& rank);
 

@@ -62,6 +62,23 @@ TEST(repeated_feed, does_not_let_a_rank_run_away_or_stand_in_time) {
   EXPECT_NEAR(static_cast<double>(iterations(nothing, PicoDuration::microseconds(50))[0]), 50, 1);
 }
 
+TEST(repeated_feed, of_a_rank_that_waits_for_ever_is_stuck_though_others_are_ahead_of_it) {
+  auto world = sim::World::make(star_for_test(4));
+  ASSERT_TRUE(world.ok());
+  // Long messages: each of the first two ranks waits for the other before it receives.
+  const Traces crossed{
+      goal("num_ranks 3\n"
+           "rank 0 { s: send 100000b to 1\n r: recv 100000b from 1\n r requires s }\n"
+           "rank 1 { s: send 100000b to 0\n r: recv 100000b from 0\n r requires s }\n"
+           "rank 2 { c: calc 1000 }\n")};
+  RepeatedFeed feed(crossed, 1, 1);
+  sim::Ranks ranks(feed, {}, {0, 1, 2}, (*world)->network(), (*world)->agents());
+  (*world)->run_until(PicoInstant() + PicoDuration::microseconds(50));
+  EXPECT_FALSE(ranks.stuck());  // the third one computes
+  (*world)->run_until(PicoInstant() + PicoDuration::microseconds(100));
+  EXPECT_TRUE(ranks.stuck());
+}
+
 TEST(repeated_feed, draws_the_same_trace_for_all_ranks_and_each_of_them_now_and_then) {
   // Sends and receives would not fit each other if ranks drew differently.
   const Traces two{
