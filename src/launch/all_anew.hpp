@@ -36,11 +36,13 @@ class AllAnew {
   /// The rest of a sentence about a rank that cannot be started then.
   static constexpr const char* lost_input =
       "; the job's input is a pipe, of which nothing can be read again: give it a file (< FILE)";
-  /// The rest of a sentence about a rank that prints something else than it did before all began
-  /// from nothing.
-  static constexpr const char* lost_clocks =
-      ". All ranks had begun from nothing and read the clock anew; with --restart all they repeat "
-      "what it said, and messages are not compared";
+  /// The rest of a sentence about a rank that prints something else than it did before.
+  /// `restarts_all`: the user wanted that from the beginning.
+  const char* advice(bool restarts_all) const {
+    if (attempt_ == 0 || restarts_all) return "";
+    return ". All ranks had begun from nothing and read the clock anew; with --restart all they "
+           "repeat what it said, and messages are not compared";
+  }
   /// That rank ends since it has not repeated itself, which was said.
   bool was_said(std::uint32_t rank) { return std::exchange(said_, std::nullopt) == rank; }
   /// JobDescription::attempt of lives that begin now.

@@ -388,9 +388,8 @@ class Launcher final : private HostListener {
   }
   void check_output(std::uint32_t rank) {
     const RankOutput& printed = ranks_[rank].output;
-    if (!printed.has_diverged()) return;
-    const bool lost_clocks = all_anew_.attempt() > 0 && !options_.restart_all;
-    on_failure(printed.why_diverged(rank) + (lost_clocks ? AllAnew::lost_clocks : ""));
+    const char* const advice = all_anew_.advice(options_.restart_all);
+    if (printed.has_diverged()) on_failure(printed.why_diverged(rank) + advice);
   }
   void end_output(Rank& rank, bool is_started_anew) {
     rank.output.end_life(is_started_anew && repeats_,
