@@ -28,13 +28,6 @@ void KeptNumbers::keep(std::uint64_t number) {
   store_count(header_[0], header_[0] + 1);
 }
 
-bool KeptNumbers::take_earlier(std::uint64_t number) {
-  if (!is_of_earlier(number)) return false;
-  if (std::find(taken_.begin(), taken_.end(), number) != taken_.end()) return false;
-  taken_.push_back(number);
-  return true;
-}
-
 std::size_t KeptNumbers::kept() const {
   return std::min<std::size_t>(header_[0], most);
 }

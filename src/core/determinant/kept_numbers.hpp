@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace weft::determinant {
 
@@ -31,8 +30,6 @@ class KeptNumbers {
   bool may_be_of_earlier(std::uint64_t number) const {
     return is_of_earlier(number) || header_[1] > most;
   }
-  /// The same as `is_of_earlier` the first time in this life; then false.
-  bool take_earlier(std::uint64_t number);
 
  private:
   std::size_t kept() const;
@@ -41,7 +38,6 @@ class KeptNumbers {
 
   std::span<std::uint64_t> header_;  // how many there are, and how many of them are of earlier
   std::span<std::uint64_t> numbers_;
-  std::vector<std::uint64_t> taken_;
 };
 
 }  // namespace weft::determinant

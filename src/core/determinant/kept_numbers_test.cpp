@@ -25,8 +25,6 @@ TEST(kept_numbers, those_of_earlier_beginnings_are_known) {
   EXPECT_TRUE(numbers.has(7) && numbers.has(8));
   EXPECT_TRUE(numbers.may_be_of_earlier(7));
   EXPECT_FALSE(numbers.may_be_of_earlier(8));
-  EXPECT_TRUE(numbers.take_earlier(7));
-  EXPECT_FALSE(numbers.take_earlier(7)) << "once in a life";
   EXPECT_TRUE(numbers.is_of_earlier(7));
 }
 

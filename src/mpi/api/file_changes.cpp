@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <bit>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +42,29 @@ std::uint64_t number_of_change(FileChange change, const std::string& path) {
 std::uint64_t certain_identity_of(int descriptor) {
   const std::int64_t identity = identity_of(descriptor, true);
   return identity >> 32 != 0 ? static_cast<std::uint64_t>(identity) : 0;
+}
+
+std::uint64_t certain_identity_of(const char* path) {
+  const Descriptor file(::open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  return file.open() ? certain_identity_of(file.get()) : 0;
+}
+
+/// By identity, of the files that this process has opened for writing: what it found the first time
+/// in this attempt of the job.
+std::map<std::uint64_t, Origin>& first_origins() {
+  static auto* const all = new std::map<std::uint64_t, Origin>;
+  return *all;
+}
+
+/// `is_of_all`: all processes have opened it together.
+Origin find_first_origin(int descriptor, std::uint64_t identity, bool is_of_all) {
+  auto* const numbers = kept_numbers();
+  bool is_empty = is_of_all && numbers->is_of_earlier(identity) && ::ftruncate(descriptor, 0) == 0;
+  struct stat about {};
+  is_empty = is_empty || (::fstat(descriptor, &about) == 0 && about.st_size == 0);
+  if (is_empty) numbers->keep(identity);
+  if (is_empty && is_of_all) return Origin::emptied;
+  return numbers->has(identity) ? Origin::job : Origin::unknown;
 }
 
 std::string_view told(FileChange change) {
@@ -112,26 +136,28 @@ bool is_of_earlier(int descriptor) {
 bool is_made_by_job(const char* path) {
   const auto* const numbers = kept_numbers();
   if (numbers == nullptr) return false;
-  const Descriptor file(::open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-  const std::uint64_t identity = file.open() ? certain_identity_of(file.get()) : 0;
+  const std::uint64_t identity = certain_identity_of(path);
   return identity != 0 && numbers->has(identity);
 }
 
+// What processes outside of the communicator wrote in this attempt must stay, and they may have
+// opened it before: only the first time counts.
 Origin find_origin(const FileObject& file) {
-  auto* const numbers = kept_numbers();
   const std::uint64_t identity = certain_identity_of(file.descriptor);
-  if (numbers == nullptr || identity == 0) return Origin::unknown;
   int size = 1;
   (void)MPI_Comm_size(file.comm, &size);
-  // Processes outside of the communicator may have opened it before in this life, and written.
-  const bool has_all = static_cast<std::uint32_t>(size) == library().process->size();
-  if (has_all && numbers->take_earlier(identity) && ::ftruncate(file.descriptor, 0) != 0) {
-    return Origin::unknown;
-  }
-  struct stat about {};
-  if (::fstat(file.descriptor, &about) == 0 && about.st_size == 0) numbers->keep(identity);
-  if (!numbers->has(identity)) return Origin::unknown;
-  return has_all ? Origin::emptied : Origin::job;
+  const bool is_of_all = static_cast<std::uint32_t>(size) == library().process->size();
+  const auto found = static_cast<Origin>(once([&] {
+    Origin origin = Origin::unknown;
+    if (const auto first = first_origins().find(identity); first != first_origins().end()) {
+      origin = first->second;
+    } else if (identity != 0 && kept_numbers() != nullptr) {
+      origin = find_first_origin(file.descriptor, identity, is_of_all);
+    }
+    return static_cast<int>(origin);
+  }));
+  if (identity != 0) first_origins().try_emplace(identity, found);
+  return found == Origin::emptied && !is_of_all ? Origin::job : found;
 }
 
 int note_knowledge(const Call& call, FileObject& file, bool is_size) {

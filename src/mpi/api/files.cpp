@@ -114,7 +114,7 @@ int open_first(const Call& call, FileObject& file) {
   } else if (error == MPI_ERR_NO_SUCH_FILE) {
     error = std::max(error, refuse_if_changed(call, FileChange::deletion, file.path));
   } else if (error == MPI_SUCCESS && is_written(file)) {
-    file.origin = static_cast<Origin>(once([&] { return static_cast<int>(find_origin(file)); }));
+    file.origin = find_origin(file);
   }
   return error;
 }

@@ -248,6 +248,7 @@ for how in on-failure all; do
   turned $how again "" "file: g1 h1"
   turned $how "append window" "" "file: a1 b1"
   turned $how "create window" "" $'made\nfile: a2 b2'
+  turned $how "header window" "" "file: h4 a1 b1"
 done
 
 # A rank that cannot keep what it sends says so once, and the job goes on: with little memory, and with messages that take

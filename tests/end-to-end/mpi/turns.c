@@ -8,6 +8,7 @@
 //                                  "append", "append window": to what "DIRECTORY/file" has
 //                                  "create window": what must not be there, and is then deleted
 //                                  "update window": adds to numbers that "DIRECTORY/file" has
+//                                  "header window": one rank writes a header before all open it
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -175,6 +176,21 @@ static void update(void) {
   die_once(1);
 }
 
+static void write_header(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/file", directory);
+  if (rank == 0) {
+    const int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY;
+    MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, &file);
+    put(0, 'h', 4);
+    MPI_File_close(&file);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  opened("file", MPI_MODE_WRONLY);
+  put(4 + rank, (char)('a' + rank), 1);
+  die_once(1);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -195,6 +211,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "append") == 0) append();
   if (strcmp(what, "create") == 0) create();
   if (strcmp(what, "update") == 0) update();
+  if (strcmp(what, "header") == 0) write_header();
   MPI_File_close(&file);
   say("file");
   if (has_window) MPI_Win_free(&window);
