@@ -130,7 +130,13 @@ int refuse_if_changed(const Call& call, FileChange change, const std::string& pa
 bool is_of_earlier(int descriptor) {
   const auto* const numbers = kept_numbers();
   const std::uint64_t identity = certain_identity_of(descriptor);
-  return numbers != nullptr && identity != 0 && numbers->is_of_earlier(identity);
+  return numbers != nullptr && identity != 0 && numbers->is_of_earlier(identity) &&
+         !first_origins().contains(identity);
+}
+
+bool is_opened_before(const char* path) {
+  const std::uint64_t identity = certain_identity_of(path);
+  return identity != 0 && first_origins().contains(identity);
 }
 
 bool is_made_by_job(const char* path) {

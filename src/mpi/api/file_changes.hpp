@@ -42,8 +42,11 @@ int refuse_if_changed(const Call& call, FileChange change, const std::string& pa
 /// For the first process of a file that is open for writing: who made its content. A file that the
 /// job found empty is made empty when the job begins from nothing.
 Origin find_origin(const FileObject& file);
-/// The file that was there is one that the job made before it began from nothing.
+/// The file that was there is one that the job made before it began from nothing, and this process
+/// has not opened it since.
 bool is_of_earlier(int descriptor);
+/// This process has opened it for writing since the job began, as the first of a communicator.
+bool is_opened_before(const char* path);
 /// This process, or an earlier life of it, has found the file empty, or created it.
 bool is_made_by_job(const char* path);
 

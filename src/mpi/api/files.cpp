@@ -110,6 +110,8 @@ int open_own(FileObject& file, bool is_first) {
 int open_first(const Call& call, FileObject& file) {
   int error = open_own(file, true);
   if (error == MPI_ERR_FILE_EXISTS) {
+    // What this process has opened itself would be there without an earlier attempt, too.
+    if (is_opened_before(file.path.c_str())) return error;
     error = std::max(error, refuse_if_changed(call, FileChange::creation, file.path));
   } else if (error == MPI_ERR_NO_SUCH_FILE) {
     error = std::max(error, refuse_if_changed(call, FileChange::deletion, file.path));

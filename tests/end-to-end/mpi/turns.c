@@ -157,6 +157,7 @@ static void create(void) {
   int failed = opened("file", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_EXCL);
   put(rank, 'a', 1);
   MPI_File_close(&file);
+  failed |= (opened("file", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_EXCL) == 0) << 9;
   failed |= opened("scratch", MPI_MODE_CREATE | MPI_MODE_RDWR);
   MPI_File_seek(file, 0, MPI_SEEK_END);
   MPI_File_close(&file);
