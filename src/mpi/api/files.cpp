@@ -337,7 +337,10 @@ int MPI_File_close(MPI_File* handle) {
     if (rank_in(*call) != 0) return 0;
     ::unlink(call->shared.path().c_str());
     if ((call->mode & MPI_MODE_DELETE_ON_CLOSE) == 0) return 0;
-    if (call->origin == Origin::unknown) note_change(FileChange::deletion, call->path);
+    // Of a file that is open for reading only the origin is not known.
+    if (call->origin == Origin::unknown && !is_made_by_job(call->path.c_str())) {
+      note_change(FileChange::deletion, call->path);
+    }
     ::unlink(call->path.c_str());
     return 0;
   });

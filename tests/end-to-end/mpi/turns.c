@@ -158,6 +158,11 @@ static void create(void) {
   put(rank, 'a', 1);
   MPI_File_close(&file);
   failed |= (opened("file", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_EXCL) == 0) << 9;
+  failed |= opened("brief", MPI_MODE_CREATE | MPI_MODE_WRONLY);
+  MPI_File_close(&file);
+  failed |= opened("brief", MPI_MODE_RDONLY | MPI_MODE_DELETE_ON_CLOSE);
+  MPI_File_close(&file);
+  failed |= (opened("brief", MPI_MODE_RDONLY) == MPI_SUCCESS) << 10;
   failed |= opened("scratch", MPI_MODE_CREATE | MPI_MODE_RDWR);
   MPI_File_seek(file, 0, MPI_SEEK_END);
   MPI_File_close(&file);
