@@ -108,7 +108,7 @@ bool is_same_file(std::int64_t one, std::int64_t other) {
 
 Intention::Intention(const std::string& path) {
   Questions* const questions = library().questions.get();
-  may_be_made = questions != nullptr && questions->is_recorded_here() && questions->replays();
+  may_be_made = questions != nullptr && questions->replays();
   struct stat about {};
   was_there = once([&] { return ::lstat(path.c_str(), &about) == 0 ? 1 : 0; }) == 1;
 }

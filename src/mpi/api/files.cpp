@@ -275,7 +275,7 @@ int class_of(int system_error) {
 
 bool is_read_as_before(std::span<const std::byte> bytes) {
   Questions* const questions = library().questions.get();
-  if (questions == nullptr || !questions->is_recorded_here()) return true;
+  if (questions == nullptr || !questions->is_recorded()) return true;
   const std::uint64_t size = bytes.size();
   const auto checksum = crc32c({reinterpret_cast<const std::byte*>(&size), sizeof size});
   return questions->is_as_before(crc32c(bytes, checksum));

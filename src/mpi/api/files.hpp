@@ -104,7 +104,7 @@ std::int64_t once(Act&& act) {
 template <class Write>
 std::int64_t write_once(std::uint64_t bytes, Write&& write) {
   Questions* const questions = library().questions.get();
-  if (questions == nullptr || !questions->is_recorded_here()) return write();
+  if (questions == nullptr || !questions->is_recorded()) return write();
   const auto wrote =
       questions->once_mostly(static_cast<std::int64_t>(bytes), [&]() -> std::int64_t {
         const std::int64_t done = write();

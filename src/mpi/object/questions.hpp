@@ -66,9 +66,8 @@ class Questions {
   bool is_as_before(std::int64_t found) {
     return once([&] { return found; }) == found;
   }
-  /// The same as `is_recorded`, but asks nothing: another thread may call this.
-  bool is_recorded_here() const { return log_ != nullptr && thread_ == this_thread(); }
-  /// Outcomes are recorded or replayed: this process may have other lives.
+  /// Outcomes are recorded or replayed: this process may have other lives. A second thread that
+  /// calls this asks, too.
   bool is_recorded() { return log() != nullptr; }
   /// The next question has an outcome of an earlier life, which came further than this one has.
   bool replays() { return log() != nullptr && log_->replays(); }

@@ -232,6 +232,7 @@ turned() {
 for how in on-failure all; do
   turned $how place "" "file: B1"
   turned $how cut "" "file: y16 x16"
+  turned $how thread "" "file: B1"
   turned $how torn "" $'made\nfile:'
   [[ -e $turned/killed\ again ]] || fail "turns torn with --restart $how: nobody was killed in MPI_File_delete"
   ! grep -q 'repeat nothing' "$dir/err" || fail "turns torn with --restart $how says '$(cat "$dir/err")'"

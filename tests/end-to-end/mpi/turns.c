@@ -9,10 +9,12 @@
 //                                  "create window": what must not be there, and is then deleted
 //                                  "update window": adds to numbers that "DIRECTORY/file" has
 //                                  "header window": one rank writes a header before all open it
+//                                  "thread": the first of two writes is one of a second thread
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -197,8 +199,26 @@ static void write_header(void) {
   die_once(1);
 }
 
+static void* put_first(void* none) {
+  put(0, 'A', 1);
+  return none;
+}
+
+static void write_in_thread(void) {
+  pthread_t thread;
+  opened("file", MPI_MODE_CREATE | MPI_MODE_RDWR);
+  if (rank == 0) {
+    pthread_create(&thread, NULL, put_first, NULL);
+    pthread_join(thread, NULL);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1) put(0, 'B', 1);
+  die_once(0);
+}
+
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  int level = strcmp(argv[2], "thread") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, level, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   directory = argv[1];
@@ -218,6 +238,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "create") == 0) create();
   if (strcmp(what, "update") == 0) update();
   if (strcmp(what, "header") == 0) write_header();
+  if (strcmp(what, "thread") == 0) write_in_thread();
   MPI_File_close(&file);
   say("file");
   if (has_window) MPI_Win_free(&window);
