@@ -412,7 +412,11 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
   link_->tell(launch_message::repeats, "");
   kept_numbers_ = std::make_unique<determinant::KeptNumbers>(outcomes_.kept_numbers());
   if (job_.attempt > 0) {
-    kept_numbers_->begin_again();
+    if (has_lost_lives()) {
+      kept_numbers_->begin_again_without();
+    } else {
+      kept_numbers_->begin_again();
+    }
     determinant::OutcomeLog::clear(outcomes_.log());
   }
   outcome_log_ = std::make_unique<determinant::OutcomeLog>(outcomes_.log());
@@ -454,11 +458,9 @@ void JobProcess::watch_keeping() {
   });
 }
 
-// The lives of a job's file are counted by its processes, whoever starts them. Those that begin
-// from nothing need no log of an earlier one.
-bool JobProcess::has_lost_outcomes() const {
-  return outcomes_.is_there() && job_.file.empty() && job_.attempt == 0 &&
-         outcomes_.lives() < job_.incarnation.value();
+// The lives of a job's file are counted by its processes, whoever starts them.
+bool JobProcess::has_lost_lives() const {
+  return outcomes_.is_there() && job_.file.empty() && outcomes_.lives() < job_.incarnation.value();
 }
 
 }  // namespace weft

@@ -78,8 +78,9 @@ class JobProcess final : public JoinedProcess {
   }
   /// What this process remembers when all begin again from nothing. Null: it has no log.
   determinant::KeptNumbers* kept_numbers() { return kept_numbers_.get(); }
-  /// Earlier lives of this process had another log, on a host that is gone.
-  bool has_lost_outcomes() const;
+  /// Earlier lives of this process had another log, on a host that is gone. Those that begin from
+  /// nothing need no log of an earlier one.
+  bool has_lost_outcomes() const { return job_.attempt == 0 && has_lost_lives(); }
   /// What this life has sent differs from what an earlier one sent.
   bool has_diverged() const;
   /// The same as `fail` where no other life can do better: the launcher says why and ends the job;
@@ -95,6 +96,8 @@ class JobProcess final : public JoinedProcess {
   Result<void> open_fabric_for_job();
   Result<void> meet();
   void tell_progress(Instant now);
+  /// Earlier lives had another log, also if this one needs none.
+  bool has_lost_lives() const;
   void watch_keeping();
 
   JobDescription job_;

@@ -21,6 +21,11 @@ void KeptNumbers::begin_again() {
   store_count(header_[1], header_[0]);
 }
 
+void KeptNumbers::begin_again_without() {
+  store_count(header_[0], most + 1);
+  begin_again();
+}
+
 // One more than there is room for: then some were lost.
 void KeptNumbers::keep(std::uint64_t number) {
   if (has(number) || header_[0] > most) return;

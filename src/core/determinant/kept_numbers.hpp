@@ -22,6 +22,8 @@ class KeptNumbers {
 
   /// The job begins again: all numbers are those of earlier beginnings.
   void begin_again();
+  /// The same where those of earlier beginnings were lost: any number may be one of them.
+  void begin_again_without();
   void keep(std::uint64_t number);
   bool has(std::uint64_t number) const { return is_among(number, kept()); }
   /// It was kept before the job began again.

@@ -46,5 +46,16 @@ TEST(kept_numbers, any_may_be_of_earlier_when_there_were_too_many) {
   EXPECT_FALSE(numbers.is_of_earlier(1000));
 }
 
+TEST(kept_numbers, any_may_be_of_earlier_when_those_were_lost) {
+  Memory memory{};
+  KeptNumbers numbers(std::as_writable_bytes(std::span(memory)));
+  numbers.begin_again_without();
+  EXPECT_TRUE(numbers.may_be_of_earlier(7));
+  EXPECT_FALSE(numbers.is_of_earlier(7));
+  numbers.keep(8);
+  numbers.begin_again();
+  EXPECT_TRUE(numbers.may_be_of_earlier(7)) << "they are lost for good";
+}
+
 }  // namespace
 }  // namespace weft::determinant
