@@ -423,7 +423,7 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
   watch_keeping();
   switch (outcome_log_->trouble()) {
     case determinant::Trouble::none:
-      if (job_.has_kept) messenger_->copy_while([this] { return outcome_log_->replays(); });
+      if (job_.has_kept) copy_while_it_repeats();
       return outcome_log_.get();
     case determinant::Trouble::incomplete:
       return make_error(ErrorCode::exhausted,
@@ -455,7 +455,12 @@ void JobProcess::watch_keeping() {
   messenger_->watch_keeping(*keeping_);
   link_->on_keep_nothing([this](const std::set<NodeId>& may_ask) {
     messenger_->stop_keeping([&](NodeId peer) { return may_ask.contains(peer); });
+    copy_while_it_repeats();
   });
+}
+
+void JobProcess::copy_while_it_repeats() {
+  messenger_->copy_while([this] { return outcome_log_->replays(); });
 }
 
 // The lives of a job's file are counted by its processes, whoever starts them.

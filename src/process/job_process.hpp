@@ -99,6 +99,8 @@ class JobProcess final : public JoinedProcess {
   /// Earlier lives had another log, also if this one needs none.
   bool has_lost_lives() const;
   void watch_keeping();
+  /// An earlier life kept messages: its sends of long ones were over at once.
+  void copy_while_it_repeats();
 
   JobDescription job_;
   std::unique_ptr<JobLink> link_;
