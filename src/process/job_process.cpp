@@ -429,7 +429,7 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
       return make_error(ErrorCode::exhausted,
                         "rank {} cannot be started anew: its log of outcomes reached its limit of "
                         "{}; set {} to more",
-                        job_.self.value(), to_text(ByteCount(outcomes_.bytes().size())),
+                        job_.self.value(), to_text(ByteCount(outcomes_.log().size())),
                         outcomes_limit_variable);
     case determinant::Trouble::unordered:
       return make_error(ErrorCode::corrupt,

@@ -37,12 +37,12 @@ Error no_memory(const char* what) {
                     std::strerror(errno));
 }
 
-Error no_room(std::uint64_t length) {
+Error no_room(ByteCount limit) {
   const int error = errno;
   return make_error(ErrorCode::exhausted,
                     "the log of outcomes cannot be mapped with its limit, {}={}: {}; set {} to "
                     "less, or raise the process's limit of memory (ulimit -v)",
-                    outcomes_limit_variable, to_text(ByteCount(length)), std::strerror(error),
+                    outcomes_limit_variable, to_text(limit), std::strerror(error),
                     outcomes_limit_variable);
 }
 
@@ -82,11 +82,12 @@ Result<void> OutcomeMemory::map() {
   if (!limit) return std::move(limit).error();
   // Pages that nobody writes take no memory. A later life never has less than an earlier one.
   const off_t size = ::lseek(file_.get(), 0, SEEK_END);
-  const std::uint64_t length = std::max(limit->value(), static_cast<std::uint64_t>(size));
-  if (::ftruncate(file_.get(), static_cast<off_t>(length)) != 0) return no_room(length);
+  const std::uint64_t length =
+      std::max(determinant::KeptNumbers::bytes + limit->value(), static_cast<std::uint64_t>(size));
+  if (::ftruncate(file_.get(), static_cast<off_t>(length)) != 0) return no_room(*limit);
   void* const base =
       ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
-  if (base == MAP_FAILED) return no_room(length);
+  if (base == MAP_FAILED) return no_room(*limit);
   bytes_ = {static_cast<std::byte*>(base), length};
   file_ = {};
   return {};

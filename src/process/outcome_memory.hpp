@@ -48,7 +48,6 @@ class OutcomeMemory {
   bool is_there() const { return file_.open() || !bytes_.empty(); }
   /// Maps it, which is there. Errors as of `take`.
   Result<void> map();
-  std::span<std::byte> bytes() const { return bytes_; }
   /// Its parts.
   std::span<std::byte> kept_numbers() const {
     return bytes_.first(determinant::KeptNumbers::bytes);

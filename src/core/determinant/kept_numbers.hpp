@@ -12,7 +12,7 @@ namespace weft::determinant {
 /// counts once the header says so, with one store. No I/O, one thread at a time.
 class KeptNumbers {
  public:
-  static constexpr std::size_t bytes = 1024;
+  static constexpr std::size_t bytes = 64 << 10;
   static constexpr std::size_t most = bytes / 8 - 2;
 
   /// `memory`: of an earlier life, or zeros, of `bytes`; aligned to 8 bytes, and outlives this.

@@ -29,6 +29,7 @@ TEST(kept_numbers, those_of_earlier_beginnings_are_known) {
 }
 
 TEST(kept_numbers, any_may_be_of_earlier_when_there_were_too_many) {
+  constexpr std::uint64_t one_more = KeptNumbers::most;
   Memory memory{};
   KeptNumbers numbers(std::as_writable_bytes(std::span(memory)));
   for (std::uint64_t i = 0; i < KeptNumbers::most; ++i) {
@@ -37,13 +38,13 @@ TEST(kept_numbers, any_may_be_of_earlier_when_there_were_too_many) {
   }
   numbers.begin_again();
   EXPECT_TRUE(numbers.may_be_of_earlier(KeptNumbers::most - 1));
-  EXPECT_FALSE(numbers.may_be_of_earlier(1000));
-  numbers.keep(1000);
-  EXPECT_FALSE(numbers.has(1000));
-  EXPECT_FALSE(numbers.may_be_of_earlier(1000));
+  EXPECT_FALSE(numbers.may_be_of_earlier(one_more));
+  numbers.keep(one_more);
+  EXPECT_FALSE(numbers.has(one_more));
+  EXPECT_FALSE(numbers.may_be_of_earlier(one_more));
   numbers.begin_again();
-  EXPECT_TRUE(numbers.may_be_of_earlier(1000));
-  EXPECT_FALSE(numbers.is_of_earlier(1000));
+  EXPECT_TRUE(numbers.may_be_of_earlier(one_more));
+  EXPECT_FALSE(numbers.is_of_earlier(one_more));
 }
 
 TEST(kept_numbers, any_may_be_of_earlier_when_those_were_lost) {
