@@ -252,6 +252,19 @@ for how in on-failure all; do
   turned $how "header window" "" "file: h4 a1 b1"
 done
 
+# A rank whose memory of what it did to files was lost with its host trusts no file: its second life ends the host's agent.
+mkdir "$dir/own"
+printf 1 >"$dir/own/file"
+sed -e 's/!= 3/!= 2/' -e 's/^exec.*/& own window/' "$dir/hosts/third_life" >"$dir/hosts/second_life"
+chmod +x "$dir/hosts/second_life"
+code=0
+timeout 60 "$weft" run --hosts "$dir/hosts/list" --ssh "$dir/hosts/ssh" --remote-weft "$weft" --peer-timeout 2s \
+  --restart on-failure -n 2 -- env LD_LIBRARY_PATH="$library" "$dir/hosts/second_life" "$dir/own" \
+  "$programs"/mpi_turns >"$dir/out" 2>"$dir/err" || code=$?
+((code == 1)) && grep -q "rank 0: .*$dir/own/file has content from before this job, which read it" "$dir/err" ||
+  fail "a file whose changes were lost with a host ends with $code: $(cat "$dir/out" "$dir/err")"
+[[ $(cat "$dir/own/file") == 2 ]] || fail "a file whose changes were lost with a host has '$(cat "$dir/own/file")'"
+
 # A rank that cannot keep what it sends says so once, and the job goes on: with little memory, and with messages that take
 # more of its time to keep than they may. With --spill it keeps them all, and with --outbox-fails the job ends.
 for limit in "--outbox 1MiB" "--outbox 1MiB --spill $dir" ""; do

@@ -8,6 +8,7 @@
 //                                  "append", "append window": to what "DIRECTORY/file" has
 //                                  "create window": what must not be there, and is then deleted
 //                                  "update window": adds to numbers that "DIRECTORY/file" has
+//                                  "own window": the same, and only rank 0
 //                                  "header window": one rank writes a header before all open it
 //                                  "thread": the first of two writes is one of a second thread
 #define _GNU_SOURCE
@@ -184,6 +185,16 @@ static void update(void) {
   die_once(1);
 }
 
+static void update_own(void) {
+  char letter = 0;
+  opened("file", MPI_MODE_RDWR);
+  if (rank == 0) {
+    MPI_File_read_at(file, 0, &letter, 1, MPI_CHAR, MPI_STATUS_IGNORE);
+    put(0, (char)(letter + 1), 1);
+  }
+  die_once(1);
+}
+
 static void write_header(void) {
   char path[4096];
   snprintf(path, sizeof path, "%s/file", directory);
@@ -237,6 +248,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "append") == 0) append();
   if (strcmp(what, "create") == 0) create();
   if (strcmp(what, "update") == 0) update();
+  if (strcmp(what, "own") == 0) update_own();
   if (strcmp(what, "header") == 0) write_header();
   if (strcmp(what, "thread") == 0) write_in_thread();
   MPI_File_close(&file);
