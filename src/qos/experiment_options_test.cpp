@@ -3,32 +3,25 @@
 #include <gtest/gtest.h>
 
 #include "qos/experiment.hpp"
-#include "sim/scenario/scenario_file.hpp"
+#include "qos/scenario_for_test.hpp"
 
 namespace weft::qos {
 namespace {
 
-sim::Scenario scenario_from(const std::string& text) {
-  auto scenario = sim::parse_scenario(text, "test.toml");
-  EXPECT_TRUE(scenario.ok()) << (scenario.ok() ? "" : scenario.error().message);
-  return scenario.ok() ? *scenario : sim::Scenario();
-}
-
 std::string error_of(const std::string& jobs) {
   const std::string network = "[network]\ntopology = \"star:16\"\n";
-  const auto read = jobs::workloads_of(scenario_from(network + jobs));
+  const auto read = jobs::workloads_of(scenario_of(network + jobs));
   return read.ok() ? std::string() : read.error().message;
 }
 
 TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix) {
   const std::string network = "[network]\ntopology = \"star:4\"\n";
-  const auto read =
-      options_of(scenario_from(network + "[qos]\nthreshold = 0.4\nperiod = \"5ms\"\n"));
+  const auto read = options_of(scenario_of(network + "[qos]\nthreshold = 0.4\nperiod = \"5ms\"\n"));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read->algorithm_1.threshold, 0.4);
   EXPECT_EQ(read->period, Duration::milliseconds(5));
   const auto error = [&](const std::string& line) {
-    const auto refused = options_of(scenario_from(network + "[qos]\n" + line));
+    const auto refused = options_of(scenario_of(network + "[qos]\n" + line));
     return refused.ok() ? std::string() : refused.error().message;
   };
   EXPECT_EQ(error("levels = 17\n"), "test.toml:4: qos.levels = 17: a network has 2 to 16");
@@ -44,7 +37,7 @@ TEST(experiment_options, are_those_of_the_scenario_and_refused_with_line_and_fix
 TEST(experiment_options, refuse_what_an_experiment_does_not_take_from_a_scenario) {
   const auto error = [&](const std::string& before, const std::string& after) {
     const auto refused =
-        options_of(scenario_from(before + "[network]\ntopology = \"star:4\"\n" + after));
+        options_of(scenario_of(before + "[network]\ntopology = \"star:4\"\n" + after));
     return refused.ok() ? std::string() : refused.error().message;
   };
   EXPECT_EQ(
@@ -59,7 +52,7 @@ TEST(experiment_options, refuse_what_an_experiment_does_not_take_from_a_scenario
 }
 
 TEST(workloads, are_read_with_their_copies) {
-  const auto jobs = jobs::workloads_of(scenario_from(
+  const auto jobs = jobs::workloads_of(scenario_of(
       "[network]\ntopology = \"star:16\"\n[[jobs]]\nname = \"pairs\"\nkind = \"workload\"\n"
       "pattern = \"random-pairs\"\ncopies = 2\nranks = 4\nmessage = \"8KiB\"\ncompute = \"5us\"\n"
       "least-compute = 0.9\n"));

@@ -12,6 +12,7 @@
 #include "qos/calibration.hpp"
 #include "qos/kept_track.hpp"
 #include "qos/placement.hpp"
+#include "qos/scenario_for_test.hpp"
 #include "qos/track.hpp"
 #include "qos/two_jobs_for_test.hpp"
 #include "qos/window.hpp"
@@ -20,12 +21,6 @@
 
 namespace weft::qos {
 namespace {
-
-sim::Scenario scenario_of(const std::string& text) {
-  auto scenario = sim::parse_scenario(text, "test.toml");
-  EXPECT_TRUE(scenario.ok()) << (scenario.ok() ? "" : scenario.error().message);
-  return scenario.ok() ? *scenario : sim::Scenario();
-}
 
 ExperimentOptions short_experiment() {
   ExperimentOptions options;
@@ -469,21 +464,24 @@ TEST(experiments, refuse_traces_that_do_not_fit_with_the_line_of_their_name) {
             std::string::npos);
 }
 
+/// The error of an experiment whose only job replays that trace of the directory.
+std::string error_with_trace(const Directory& directory, const std::string& file, Duration period) {
+  auto options = options_of(
+      scenario_of("[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
+                  "file = \"" +
+                      file + "\"\n",
+                  directory.path() + "/test.toml"));
+  EXPECT_TRUE(options.ok());
+  options->period = period;
+  options->iterations = options->placements = 1;
+  const auto outcome = run_experiment(*options);
+  return outcome.ok() ? std::string() : outcome.error().message;
+}
+
 TEST(experiment, refuses_windows_that_are_too_short_for_an_iteration) {
   const Directory directory;
   write_trace(std::filesystem::path(directory.path()) / "two.goal", 2, 1);
-  auto scenario = sim::parse_scenario(
-      "[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
-      "file = \"two.goal\"\n",
-      directory.path() + "/test.toml");
-  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
-  auto options = options_of(std::move(scenario).value());
-  ASSERT_TRUE(options.ok());
-  options->period = Duration::microseconds(500);
-  options->iterations = options->placements = 1;
-  const auto outcome = run_experiment(*options);
-  ASSERT_FALSE(outcome.ok());
-  EXPECT_EQ(outcome.error().message,
+  EXPECT_EQ(error_with_trace(directory, "two.goal", Duration::microseconds(500)),
             "job a: no iteration ends within 0.5 ms; use a longer period, less computation or a "
             "shorter trace");
 }
@@ -493,18 +491,8 @@ TEST(experiment, names_a_job_whose_ranks_wait_for_each_other) {
   std::ofstream(directory.path() + "/crossed.goal")
       << "num_ranks 2\nrank 0 {\nr: recv 1b from 1\ns: send 1b to 1\ns requires r\n}\n"
       << "rank 1 {\nr: recv 1b from 0\ns: send 1b to 0\ns requires r\n}\n";
-  auto scenario = sim::parse_scenario(
-      "[network]\ntopology = \"star:4\"\n[[jobs]]\nname = \"a\"\nkind = \"trace\"\n"
-      "file = \"crossed.goal\"\n",
-      directory.path() + "/test.toml");
-  ASSERT_TRUE(scenario.ok()) << scenario.error().message;
-  auto options = options_of(std::move(scenario).value());
-  ASSERT_TRUE(options.ok());
-  options->period = Duration::milliseconds(5);
-  options->iterations = options->placements = 1;
-  const auto outcome = run_experiment(*options);
-  ASSERT_FALSE(outcome.ok());
-  EXPECT_EQ(outcome.error().message, "job a: its ranks wait for messages that nobody sends");
+  EXPECT_EQ(error_with_trace(directory, "crossed.goal", Duration::milliseconds(5)),
+            "job a: its ranks wait for messages that nobody sends");
 }
 
 TEST(experiment, without_any_job_is_refused) {

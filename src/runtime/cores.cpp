@@ -6,7 +6,6 @@
 #include <algorithm>
 
 namespace weft {
-
 namespace {
 
 /// Zero is this thread.

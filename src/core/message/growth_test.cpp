@@ -336,16 +336,21 @@ TEST(divergence, of_a_long_message_is_found) {
   }
 }
 
-TEST(divergence, of_a_long_message_keeps_its_receiver_from_going_on) {
-  Couple both(true);
+// The sender has begun anew after one message, 1, and its receiver has asked for a long one.
+Operation ask_after_restart(Couple& both, Bytes& memory) {
   std::uint64_t small = 0;
-  Bytes memory(100'000);
   const Operation first = both.receive(small);
   (void)both[0].take(both.send(1));
   both.exchange();
   (void)both[1].take(first);
   both.restart(0, 2);
-  const Operation next = both[1].receive(NodeId(0), {}, memory, region_of(memory));
+  return both[1].receive(NodeId(0), {}, memory, region_of(memory));
+}
+
+TEST(divergence, of_a_long_message_keeps_its_receiver_from_going_on) {
+  Couple both(true);
+  Bytes memory(100'000);
+  const Operation next = ask_after_restart(both, memory);
   (void)both[0].take(both.send(2));
   both.exchange();
   (void)both[0].take(both[0].send(NodeId(1), {}, memory));
@@ -354,18 +359,12 @@ TEST(divergence, of_a_long_message_keeps_its_receiver_from_going_on) {
   EXPECT_TRUE(both[0].divergence().has_value());
 }
 
-// What was asked for leaves before what is sent again.
+// A sender answers what its receiver has asked for before it repeats earlier messages.
 TEST(divergence, is_found_though_a_new_message_comes_first) {
   for (const bool repeats : {true, false}) {
     Couple both(true);
-    std::uint64_t small = 0;
     Bytes memory(100'000);
-    const Operation first = both.receive(small);
-    (void)both[0].take(both.send(1));
-    both.exchange();
-    (void)both[1].take(first);
-    both.restart(0, 2);
-    const Operation next = both[1].receive(NodeId(0), {}, memory, region_of(memory));
+    const Operation next = ask_after_restart(both, memory);
     (void)both[0].take(both.send(repeats ? 1 : 2));
     (void)both[0].take(both[0].send(NodeId(1), {}, memory));
     both.exchange();
