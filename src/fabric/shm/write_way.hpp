@@ -34,7 +34,7 @@ class WriteWay {
  private:
   static constexpr std::size_t kRing = 0, kFetch = 1;
   static constexpr double kUnknown = 0;
-  static constexpr std::size_t kTrialEvery = 64;
+  static constexpr std::size_t kTrialEvery = 256;
   /// The ring's first lap is slow, because its pages are new.
   static constexpr std::size_t kFirstLaps = std::size_t{2} << 20;
 
