@@ -81,9 +81,9 @@ class PlanRun final {
 };
 
 /// Whether a board of that group, if it has one, would have room for the operation. Members that
-/// share memory look there whether all have come; two are faster by a message.
+/// share memory look there whether all have come.
 inline bool fits_board(const Group& group, const collective::Request& request) {
-  if (group.size() < 3 || group.size() > Board::most_members) return false;
+  if (group.size() < 2 || group.size() > Board::most_members) return false;
   return request.operation == collective::Operation::barrier ||
          (request.operation == collective::Operation::allreduce && request.bytes > 0 &&
           request.bytes <= Board::most_bytes);
