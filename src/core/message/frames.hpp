@@ -16,8 +16,9 @@
 
 namespace weft::message {
 
-inline constexpr std::uint16_t protocol_version = 3;
+inline constexpr std::uint16_t protocol_version = 4;
 inline constexpr std::size_t header_bytes = 32;
+inline constexpr std::size_t next_header_bytes = 8;
 inline constexpr std::size_t longest_control_frame = 64;
 
 /// The receiver's credit that an unasked message uses.
@@ -43,6 +44,7 @@ enum class FrameKind : std::uint8_t {
   forget = 15,    ///< no life of the receiver asks for messages before that one
   diverged = 16,  ///< an earlier life of the message's sender sent something else up to it
   pull = 17,      ///< the sender repeats messages of earlier connections only on request
+  next = 18,      ///< as `eager`: the message that follows the one of the last eager or next frame
 };
 
 /// Any frame; which fields count depends on its kind.
@@ -99,6 +101,26 @@ struct EagerFrame {
   std::span<const std::byte> body;
 };
 
+/// The header of a `next` frame whose message is the flow's `serial`th. The low half of the number
+/// shows that both ends count alike.
+constexpr std::uint64_t next_header(Serial serial) {
+  return serial << 32 | static_cast<std::uint64_t>(FrameKind::next);
+}
+/// What it says.
+struct NextFrame {
+  std::uint32_t serial = 0;  ///< its low half
+  std::span<const std::byte> body;
+};
+/// The body refers to `bytes`. None when it is another frame, or none at all.
+inline std::optional<NextFrame> decode_next(std::span<const std::byte> bytes) {
+  std::uint64_t header = 0;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  const auto serial = static_cast<std::uint32_t>(header >> 32);
+  if (header != next_header(serial)) return std::nullopt;
+  return NextFrame{.serial = serial, .body = bytes.subspan(sizeof header)};
+}
+
 constexpr bool is_departure(FrameKind kind) {
   return kind >= FrameKind::done && kind <= FrameKind::begin;
 }
@@ -131,7 +153,7 @@ inline std::optional<EagerFrame> decode_eager(std::span<const std::byte> bytes) 
 
 /// All but the body, which follows it in the same message.
 void encode(wire::Writer& out, const Frame& frame);
-/// The body refers to `bytes`. None when it is not a frame.
+/// The body refers to `bytes`. None when it is not a frame, or one of `next`.
 std::optional<Frame> decode(std::span<const std::byte> bytes);
 
 }  // namespace weft::message

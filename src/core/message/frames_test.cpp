@@ -75,6 +75,29 @@ TEST(frames, only_an_eager_message_is_read_as_one) {
   }
 }
 
+TEST(frames, the_message_after_the_last_one_is_half_of_its_serial_and_its_bytes) {
+  std::vector<std::byte> bytes(next_header_bytes);
+  const std::uint64_t header = next_header(0x0102030405060708);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  EXPECT_EQ(bytes, bytes_of({18, 0, 0, 0, 8, 7, 6, 5}));
+  bytes.push_back(std::byte{0xaa});
+  const auto next = decode_next(bytes);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->serial, 0x05060708u);
+  EXPECT_EQ(next->body.data(), bytes.data() + next_header_bytes);
+  EXPECT_EQ(next->body.size(), 1u);
+  for (std::size_t length = 0; length < next_header_bytes; ++length) {
+    EXPECT_FALSE(decode_next(std::span(bytes).first(length))) << length << " bytes";
+  }
+  for (std::size_t at = 0; at < 4; ++at) {
+    for (int value = 0; value < 256; ++value) {
+      auto other = bytes;
+      other[at] = static_cast<std::byte>(value);
+      EXPECT_EQ(decode_next(other).has_value(), other == bytes) << "byte " << at << " is " << value;
+    }
+  }
+}
+
 TEST(frames, a_get_names_the_memory_to_write_into) {
   const Frame frame{.kind = FrameKind::get,
                     .flow = {.generation = Generation(1), .tag = Tag(2)},

@@ -183,9 +183,12 @@ void MessageMachine::note_writing(Pair& pair) {
 }
 
 bool MessageMachine::on_bytes(NodeId from, std::span<const std::byte> bytes) {
-  if (const auto eager = decode_eager(bytes)) {
+  const auto eager = decode_eager(bytes);
+  const auto next = eager ? std::nullopt : decode_next(bytes);
+  if (eager || next) {
     Pair* const p = peers_[from.value()].pair.get();
-    if (p == nullptr || !p->greeted || !p->in.on_eager(*eager)) return false;
+    if (p == nullptr || !p->greeted) return false;
+    if (!(eager ? p->in.on_eager(*eager) : p->in.on_next(*next))) return false;
     on_heard(from, *p);
     return true;
   }

@@ -106,6 +106,7 @@ void PairIn::listen(const FlowKey& key, Sink& sink, bool is_awaited) {
 void PairIn::pour(Flow& flow, Posted& posted, std::span<const std::byte> body) {
   hot_ = &flow;
   hot_start_ = eager_header(flow.key, 0, 0)[0];
+  is_hot_named_ = named_next_ != nowhere && named_ == flow.key;
   posted.asked = false;
   ++posted_;
   ++unasked_;
@@ -148,7 +149,8 @@ std::uint64_t PairIn::begin(Incarnation life) {
   pending_gets_.clear();
   pending_acks_.clear();
   pending_forgets_.clear();
-  owes_credit_ = owes_diverged_ = false;
+  owes_credit_ = owes_diverged_ = is_hot_named_ = false;
+  named_next_ = nowhere;
   if (std::exchange(life_, life) != life) {
     diverged_.reset();
     flows_.for_each_active([](Flow& flow) {
@@ -287,8 +289,16 @@ void PairIn::come(const Posted& posted) {
   if (!posted.asked) --unasked_;
 }
 
+bool PairIn::on_next(const NextFrame& frame) {
+  const bool is_known =
+      named_next_ != nowhere && next_header(named_next_) == next_header(frame.serial);
+  return is_known && on_eager({.flow = named_, .serial = named_next_, .body = frame.body});
+}
+
 bool PairIn::on_eager(const EagerFrame& frame) {
   Flow& from = flow(frame.flow);
+  name(from);
+  named_next_ = frame.serial + 1;
   ++received_;
   if (frame.urgent) owes_credit_ = true;
   const std::uint64_t cost = frame.asked ? 0 : credit_cost(frame.body.size());

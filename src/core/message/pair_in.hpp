@@ -51,28 +51,30 @@ class PairIn {
   /// As `on_eager`, of the next message for the sink that had the last one, where nothing else is
   /// to be done about it. False: nothing has happened.
   bool take_next(std::span<const std::byte> frame) {
-    FrameHeader header;
-    if (hot_ == nullptr || frame.size() < sizeof header) return false;
-    std::memcpy(header.data(), frame.data(), sizeof header);
+    if (hot_ == nullptr) return false;
     Flow& from = *hot_;
-    const std::uint64_t cost = credit_cost(frame.size() - sizeof header);
+    const Serial serial = from.next - 1;
+    const auto header = header_of_next(frame, serial);
+    if (!header) return false;
+    const std::uint64_t cost = credit_cost(frame.size() - header->bytes);
     // A receive is posted, and its message was not requested.
-    const bool is_next = header[0] == hot_start_ && header[1] == from.key.generation.value() &&
-                         header[2] + 1 == from.next && from.connection == connection_ &&
-                         header[2] >= from.pushed_from && from.has_unasked &&
-                         !from.posted.front().asked && from.early.empty() &&
-                         spent_ + cost <= granted_ && has_said(from, header[2], header[3]);
+    const bool is_next = from.connection == connection_ && serial >= from.pushed_from &&
+                         from.has_unasked && !from.posted.front().asked && from.early.empty() &&
+                         spent_ + cost <= granted_ && has_said(from, serial, header->digest);
     if (!is_next) return false;
+    if (!is_hot_named_) name(from);
+    named_next_ = serial + 1;
     ++received_;
     spent_ += cost;
     freed_ += cost;
     ++from.next;
-    from.sink->take(frame.subspan(sizeof header));
+    from.sink->take(frame.subspan(header->bytes));
     check_credit();
     return true;
   }
   /// False: the peer sent something impossible.
   bool on_eager(const EagerFrame& frame);
+  bool on_next(const NextFrame& frame);
   bool on_announce(const Frame& frame);
   bool on_written(const Frame& frame);
   void on_gone(const Frame& frame);
@@ -112,6 +114,8 @@ class PairIn {
  private:
   /// The sender keeps track of so many frames before it must be told that they came.
   static constexpr std::uint64_t most_untold = 256;
+  /// No message has so high a number: the connection has had no eager frame.
+  static constexpr Serial nowhere = ~Serial{0};
 
   /// A receive that was started. They are for consecutive messages, so that the place in the flow's
   /// ring follows from the serial; a finished one leaves when all before it have.
@@ -179,6 +183,29 @@ class PairIn {
     if (flows_.is_crowded()) rest_idle_flows();
     return flows_.at(key);
   }
+  struct KnownHeader {
+    std::size_t bytes = 0;
+    std::uint64_t digest = 0;
+  };
+  /// None: it is not that of the hot flow's message `serial`.
+  std::optional<KnownHeader> header_of_next(std::span<const std::byte> frame, Serial serial) const {
+    std::uint64_t start = 0;
+    if (frame.size() < sizeof start) return std::nullopt;
+    std::memcpy(&start, frame.data(), sizeof start);
+    if (start == next_header(serial) && is_hot_named_ && named_next_ == serial) {
+      return KnownHeader{sizeof start, 0};
+    }
+    FrameHeader header;
+    if (start != hot_start_ || frame.size() < sizeof header) return std::nullopt;
+    std::memcpy(header.data(), frame.data(), sizeof header);
+    if (header[1] != hot_->key.generation.value() || header[2] != serial) return std::nullopt;
+    return KnownHeader{sizeof header, header[3]};
+  }
+  /// The last eager frame was of that flow.
+  void name(const Flow& flow) {
+    named_ = flow.key;
+    is_hot_named_ = &flow == hot_;
+  }
   void rest_idle_flows();
   Posted* find_posted(Flow& flow, Serial serial);
   std::size_t place_of_early(Flow& flow, Serial serial);
@@ -226,6 +253,9 @@ class PairIn {
   FlowTable<Flow> flows_;
   Flow* hot_ = nullptr;                // its sink had the last message, and waits for another
   std::uint64_t hot_start_ = 0;        // the first word of the header of its messages
+  FlowKey named_;                      // of the last eager frame of this connection
+  Serial named_next_ = nowhere;        // and the serial after its
+  bool is_hot_named_ = false;          // `named_` is the hot flow's
   std::vector<Flow*> unasked_flows_;   // with receives whose messages were not requested
   GrowingRing<Place> pending_gets_;    // to be sent
   GrowingRing<Place> pending_acks_;    // likewise

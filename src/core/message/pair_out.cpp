@@ -15,6 +15,7 @@ constexpr std::size_t most_asked = 1 << 20;
 }  // namespace
 
 void PairOut::rest_idle_flows() {
+  named_ = nullptr;
   const auto mark = [](const Place& place) {
     if (place.flow != nullptr) place.flow->in_use = true;
   };
@@ -111,6 +112,7 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   keeps_ = options_.retain || !lossless || connection_ > 0;
   has_lost_ = has_lost_ || (has_unkept_ && !pull);
   ++connection_;
+  named_ = nullptr;
   up_ = true;
   granted_ = granted;
   window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
@@ -453,6 +455,7 @@ bool PairOut::pump_small(const Place& place, TransmitQueue& out) {
     encode(w, frame);
     w.put_bytes(message.bytes);
   });
+  named(*place.flow, place.serial);
   expect_word(place, true);
   return true;
 }
@@ -527,6 +530,7 @@ void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, Trans
   out.send(
       peer_, options_.level_to(peer_), header_bytes, [&](wire::Writer& w) { encode(w, frame); },
       kept.bytes);
+  named(flow, serial);
   expect_word({&flow, serial}, true);
 }
 

@@ -57,12 +57,10 @@ class PairOut {
     if (to == nullptr) return std::nullopt;
     const std::uint64_t digest = digest_with(*to, head, bytes);
     std::array<std::byte, header_bytes + longest_head> all;
-    const FrameHeader header = eager_header(key, to->next(), digest);
-    std::memcpy(all.data(), header.data(), header_bytes);
-    copy_bytes(all.data() + header_bytes, head.data(), head.size());
-    if (!post(std::span<const std::byte>(all.data(), header_bytes + head.size()))) {
-      return std::nullopt;
-    }
+    const std::size_t header = begins_with(*to, digest);
+    put_header(all.data(), header, *to, digest);
+    copy_bytes(all.data() + header, head.data(), head.size());
+    if (!post(std::span<const std::byte>(all.data(), header + head.size()))) return std::nullopt;
     left(*to, head, bytes, digest);
     return Operations::done(head.size() + bytes.size());
   }
@@ -71,15 +69,12 @@ class PairOut {
                std::span<const std::byte> bytes) {
     Flow* const to = flow_to_leave_from(key, head.size() + bytes.size());
     if (to == nullptr) return false;
-    std::byte* place = lane.reserve(header_bytes + head.size() + bytes.size());
-    if (place == nullptr) return false;
     const std::uint64_t digest = digest_with(*to, head, bytes);
-    // Word by word from registers: loads of what was just stored in other pieces would wait.
-    for (std::uint64_t word : eager_header(key, to->next(), digest)) {
-      asm("" : "+r"(word));  // else the compiler joins it with its neighbour
-      std::memcpy(place, &word, sizeof word);
-      place += sizeof word;
-    }
+    const std::size_t header = begins_with(*to, digest);
+    std::byte* place = lane.reserve(header + head.size() + bytes.size());
+    if (place == nullptr) return false;
+    put_header(place, header, *to, digest);
+    place += header;
     copy_bytes(place, head.data(), head.size());
     copy_bytes(place + head.size(), bytes.data(), bytes.size());
     lane.send();
@@ -226,10 +221,32 @@ class PairOut {
     return &to;
   }
   void let_go(Flow& flow);
+  /// Returns how long the header of the flow's next message is, which would leave now.
+  std::size_t begins_with(const Flow& to, std::uint64_t digest) const {
+    const bool is_known = digest == 0 && &to == named_ && to.next() == named_next_;
+    return is_known ? next_header_bytes : header_bytes;
+  }
+  static void put_header(std::byte* place, std::size_t length, const Flow& to,
+                         std::uint64_t digest) {
+    // Word by word from registers: loads of what was just stored in other pieces would wait.
+    const auto put = [&place](std::uint64_t word) {
+      asm("" : "+r"(word));  // else the compiler joins it with its neighbour
+      std::memcpy(place, &word, sizeof word);
+      place += sizeof word;
+    };
+    if (length == next_header_bytes) return put(next_header(to.next()));
+    for (const std::uint64_t word : eager_header(to.key, to.next(), digest)) put(word);
+  }
+  /// The peer takes a `next` frame for the message after that one.
+  void named(const Flow& flow, Serial serial) {
+    named_ = &flow;
+    named_next_ = serial + 1;
+  }
   bool keeps(const Flow& flow) const { return keeps_ || !flow.kept.empty(); }
   void left(Flow& to, std::span<const std::byte> head, std::span<const std::byte> bytes,
             std::uint64_t digest) {
     spent_ += credit_cost(head.size() + bytes.size());
+    named(to, to.next());
     if (keeps(to)) return keep_what_left(to, head, bytes, digest);
     ++next_order_;
     ++to.first;
@@ -307,6 +324,9 @@ class PairOut {
   std::vector<Write> writes_;
   std::uint32_t free_write_ = 0xffff'ffff;
   WriteWindow window_;
+  const Flow* named_ =
+      nullptr;             // of the last eager frame of this connection; null: none, or at rest
+  Serial named_next_ = 0;  // and the serial after its
   std::uint64_t next_order_ = 1;
   std::uint64_t granted_ = 0;  // of this connection
   std::uint64_t spent_ = 0;

@@ -247,6 +247,7 @@ void Endpoint::receive(MappedPeer& peer, Yield& yield) {
       yield.push(CompletionKind::received, peer.id).data = record.payload;
       is_held = true;
       peer.consumer.advance();
+      peer.producer.keep_line();
       // Whether there is another is in a line that the sender has just written: to look costs as
       // long as a message takes. One that comes after none mostly comes alone.
       if (!peer.is_streaming) return;

@@ -15,7 +15,7 @@
 namespace weft::shm {
 namespace {
 
-constexpr std::uint32_t kVersion = 0x31530001;
+constexpr std::uint32_t kVersion = 0x31530002;
 
 /// The fields behind version and kind. `v` is a wire::Writer or a wire::Reader.
 constexpr auto note_fields = [](auto& v, auto& note) {

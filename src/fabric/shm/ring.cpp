@@ -29,9 +29,9 @@ RingMemory RingMemory::at(std::span<std::byte> memory) {
 
 bool Producer::refresh() {
   const std::uint64_t consumed = atomic(ring_.control->consumed[0]).load(std::memory_order_acquire);
-  // The position lies between the last one and the published one, on a line: else the other process
-  // is broken.
-  valid_ = valid_ && consumed - consumed_ <= position_ - consumed_ && consumed % kLine == 0;
+  // The position lies between the last one and the published one, where a record may begin: else
+  // the other process is broken.
+  valid_ = valid_ && consumed - consumed_ <= position_ - consumed_ && consumed % kHalfLine == 0;
   if (valid_) consumed_ = consumed;
   return valid_;
 }
@@ -44,16 +44,19 @@ bool Producer::is_to_begin_anew(std::size_t extent) {
   return refresh() && position_ - consumed_ <= kCompact / 2;
 }
 
-bool Producer::make_room(std::size_t extent) {
+// For the reserved record.
+bool Producer::make_room() {
   const std::size_t to_end = ring_.size - offset();
-  const bool wraps = extent > to_end || (may_begin_anew_ && is_to_begin_anew(extent));
-  const std::size_t needed = extent + kLine + (wraps ? to_end : 0);
+  const bool wraps =
+      reserved_extent_ > to_end || (may_begin_anew_ && is_to_begin_anew(reserved_extent_));
+  if (wraps) reserved_extent_ = record_extent(0, reserved_);
+  const std::size_t needed = reserved_extent_ + kLine + (wraps ? to_end : 0);
   if (ring_.size - (position_ - consumed_) < needed) {
     if (!refresh() || ring_.size - (position_ - consumed_) < needed) return false;
   }
   if (wraps) {
     word_at(ring_.data).store(0, std::memory_order_relaxed);
-    const RecordHead padding{RecordKind::padding, static_cast<std::uint32_t>(to_end - kHeadSize)};
+    const RecordHead padding{.size = static_cast<std::uint32_t>(to_end - kHeadSize)};
     word_at(ring_.data + offset()).store(encode(padding), std::memory_order_release);
     position_ += to_end;
     may_begin_anew_ = true;

@@ -2,10 +2,14 @@
 // A ring of records in memory that two processes share: one produces, one consumes. No system call
 // in here.
 //
-// A record begins on a cache line with one word, its head, and is followed by its payload. The head
-// is written last and is not zero: the consumer waits for that, so that a small message costs the
-// transfer of one line. Before the producer publishes a record it zeroes the word behind it, where
-// the next head will be. A record never wraps around; padding fills the ring's end.
+// A record begins with one word, its head, and is followed by its payload. The head is written last
+// and is not zero: the consumer waits for that, so that a small message mostly costs the transfer
+// of one cache line. Before the producer publishes a record it zeroes the word behind it, where the
+// next head will be. A record never wraps around; padding fills the ring's end.
+//
+// Where many records go one way without answers, two of the shortest share a line: far apart
+// processors take as long to hand over a line as for several messages. All others end with a line,
+// and the one behind an odd number of short ones begins in the middle of one.
 //
 // Positions count bytes since the beginning and never go back. Each side keeps its own position in
 // memory of its own and believes the other's only after checking it; nothing that the other process
@@ -25,6 +29,8 @@ namespace weft::shm {
 
 inline constexpr std::size_t kLine = 64;
 inline constexpr std::size_t kHeadSize = 8;
+/// The extent of the shortest records; positions are multiples of it.
+inline constexpr std::size_t kHalfLine = kLine / 2;
 /// Small records whose consumer keeps up stay in so many bytes at the ring's beginning: in the
 /// caches, and on few pages.
 inline constexpr std::size_t kCompact = 8 * 1024;
@@ -39,21 +45,31 @@ enum class RecordKind : std::uint8_t {
 /// The first word of a record.
 struct RecordHead {
   RecordKind kind = RecordKind::padding;
+  bool is_half = false;    ///< it takes half a line
   std::uint32_t size = 0;  ///< of the payload, bytes
+
+  constexpr bool fits_half() const { return size <= kHalfLine - kHeadSize; }
 };
+inline constexpr std::uint64_t kHalfBit = 1 << 8;
 constexpr std::uint64_t encode(RecordHead head) {
-  return std::uint64_t{head.size} << 32 | static_cast<std::uint64_t>(head.kind);
+  return std::uint64_t{head.size} << 32 | (head.is_half ? kHalfBit : 0) |
+         static_cast<std::uint64_t>(head.kind);
 }
 /// None when no producer of this version writes such a word.
 constexpr std::optional<RecordHead> decode(std::uint64_t word) {
-  const std::uint64_t kind = word & 0xFFFFFFFF;
+  const std::uint64_t kind = word & 0xFFFFFFFF & ~kHalfBit;
   if (kind < 1 || kind > static_cast<std::uint64_t>(RecordKind::pull)) return std::nullopt;
-  return RecordHead{static_cast<RecordKind>(kind), static_cast<std::uint32_t>(word >> 32)};
+  const RecordHead head{static_cast<RecordKind>(kind), (word & kHalfBit) != 0,
+                        static_cast<std::uint32_t>(word >> 32)};
+  if (head.is_half && !head.fits_half()) return std::nullopt;
+  return head;
 }
 
-/// Bytes that a record takes in the ring.
-constexpr std::size_t record_extent(std::size_t payload) {
-  return (kHeadSize + payload + kLine - 1) / kLine * kLine;
+/// Bytes that a record takes in the ring from that position or offset on.
+constexpr std::size_t record_extent(std::uint64_t position, const RecordHead& head) {
+  if (head.is_half) return kHalfLine;
+  const std::size_t before = position % kLine;
+  return (before + kHeadSize + head.size + kLine - 1) / kLine * kLine - before;
 }
 
 /// The words beside the ring, apart from each other by two lines, because processors fetch lines in
@@ -117,6 +133,9 @@ class Producer {
   /// Room for a payload of `size` bytes, at most largest_payload; null while there is none, or when
   /// the consumer said something impossible.
   std::byte* reserve(std::size_t size);
+  /// The next record is to have the rest of its line for itself. For one that is mostly answered
+  /// before another follows: the consumer would have to get the line again for that.
+  void keep_line() { keeps_line_ = true; }
   /// Publishes the last reservation. To be called right after the payload was written: the
   /// consumer, which polls all the time, would else fetch the line once more in between.
   void publish(RecordKind kind);
@@ -137,12 +156,14 @@ class Producer {
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }
   bool is_to_begin_anew(std::size_t extent);
-  bool make_room(std::size_t extent);
+  bool make_room();
 
   RingMemory ring_;
   std::uint64_t position_ = 0;
   std::uint64_t consumed_ = 0;
-  std::uint32_t reserved_ = 0;
+  RecordHead reserved_;
+  std::size_t reserved_extent_ = 0;
+  bool keeps_line_ = true;
   bool may_begin_anew_ = true;  ///< it was not tried in this lap
   bool valid_ = true;
 };
@@ -173,6 +194,9 @@ class Consumer {
     if (extent_ == kLine) {
       position_ += kLine;
       asm volatile("");  // else the compiler makes it an addition without a branch
+    } else if (extent_ == kHalfLine) {
+      position_ += kHalfLine;
+      asm volatile("");
     } else {
       position_ += extent_;
     }
@@ -208,25 +232,28 @@ inline std::atomic_ref<std::uint64_t> word_at(std::byte* place) {
 }
 
 inline void Producer::publish(RecordKind kind) {
-  word_at(ring_.data + offset()).store(encode({kind, reserved_}), std::memory_order_release);
-  position_ += record_extent(reserved_);
+  reserved_.kind = kind;
+  word_at(ring_.data + offset()).store(encode(reserved_), std::memory_order_release);
+  position_ += reserved_extent_;
+  keeps_line_ = false;
   // Lines that will be written soon. The consumer polls no further than the next one.
   prefetch_for_write(ring_.data + ((position_ + 2 * kLine) & (ring_.size - 1)));
 }
 
 inline std::byte* Producer::reserve(std::size_t size) {
   WEFT_CHECK(size <= largest_payload(ring_.size), "a record of {} bytes", size);
-  const std::size_t extent = record_extent(size);
+  reserved_.size = static_cast<std::uint32_t>(size);
+  reserved_.is_half = !keeps_line_ && reserved_.fits_half();
+  reserved_extent_ = record_extent(position_, reserved_);
   // One line more, for the zero where the next head will be.
-  const bool fits =
-      extent <= ring_.size - offset() && extent + kLine <= ring_.size - (position_ - consumed_);
+  const bool fits = reserved_extent_ <= ring_.size - offset() &&
+                    reserved_extent_ + kLine <= ring_.size - (position_ - consumed_);
   const bool is_behind_compact = may_begin_anew_ && offset() >= kCompact;
-  if ((!fits || is_behind_compact) && !make_room(extent)) return nullptr;
+  if ((!fits || is_behind_compact) && !make_room()) return nullptr;
   // Now and not when publishing: getting hold of that line takes time, and must not separate the
   // payload from its head.
-  word_at(ring_.data + ((position_ + extent) & (ring_.size - 1)))
+  word_at(ring_.data + ((position_ + reserved_extent_) & (ring_.size - 1)))
       .store(0, std::memory_order_relaxed);
-  reserved_ = static_cast<std::uint32_t>(size);
   return ring_.data + offset() + kHeadSize;
 }
 
@@ -243,7 +270,7 @@ inline Consumer::Look Consumer::look(Record& record) {
     if (!head) return Look::bad;
     const std::size_t to_end = ring_.size - offset();
     if (head->size > to_end - kHeadSize) return Look::bad;
-    extent_ = record_extent(head->size);
+    extent_ = record_extent(position_, *head);
     if (head->kind != RecordKind::padding) {
       if (head->size > largest_payload(ring_.size)) return Look::bad;
       record = {head->kind, {place + kHeadSize, head->size}};

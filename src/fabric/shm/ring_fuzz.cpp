@@ -28,19 +28,21 @@ struct Free {
 // Does what the other process may do at any time: three bytes choose the place and the value.
 void meddle(const RingMemory& ring, std::span<const std::uint8_t> input) {
   if (input.size() < 3) return;
-  const std::size_t line = input[0] % (kSize / kLine);
-  std::uint64_t word = encode({static_cast<RecordKind>(input[1] % 6), input[2] * std::uint32_t{5}});
+  const std::size_t half_line = input[0] % (kSize / kHalfLine);
+  std::uint64_t word = encode({.kind = static_cast<RecordKind>(input[1] % 6),
+                               .is_half = input[1] % 4 == 3,
+                               .size = input[2] * std::uint32_t{5}});
   if (input[1] >= 250) word = std::uint64_t{input[2]} << 56 | 1;
   if (input[0] >= 240) {
     ring.control->consumed[0] = std::uint64_t{input[1]} * input[2];
   } else {
-    std::memcpy(ring.data + line * kLine, &word, sizeof word);
+    std::memcpy(ring.data + half_line * kHalfLine, &word, sizeof word);
   }
 }
 
 void consume(Consumer& consumer) {
   Consumer::Record record;
-  for (std::size_t i = 0; i < kSize / kLine; ++i) {
+  for (std::size_t i = 0; i < kSize / kHalfLine; ++i) {
     if (consumer.look(record) != Consumer::Look::record) return;
     std::uint8_t sum = 0;
     for (const std::byte b : record.payload) sum ^= static_cast<std::uint8_t>(b);
@@ -78,6 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     const std::size_t wanted = input[at + 3] * std::size_t{2};
     if (wanted > largest_payload(kSize)) continue;
+    if (input[at + 3] % 3 == 0) producer.keep_line();
     if (std::byte* const place = producer.reserve(wanted)) {
       std::memset(place, input[at], wanted);
       producer.publish(RecordKind::message);

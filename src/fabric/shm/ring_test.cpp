@@ -70,6 +70,7 @@ TEST_F(RingTest, carries_empty_and_largest_records_any_number_of_times) {
     std::size_t size = rng.below(200);
     if (i % 11 == 0) size = 0;
     if (i % 13 == 0) size = largest_payload(kSize);
+    if (rng.below(3) == 0) producer_.keep_line();
     ASSERT_TRUE(send(size, static_cast<std::uint8_t>(i)));
     ASSERT_EQ(consumer_.look(record_), Consumer::Look::record);
     ASSERT_EQ(record_.payload.size(), size);
@@ -96,7 +97,7 @@ TEST_F(RingTest, payload_that_looks_like_a_record_is_never_taken_for_one) {
     ASSERT_NE(place, nullptr);
     const std::size_t size = static_cast<std::size_t>(i) % 1000 + 8;
     for (std::size_t at = 0; at + 8 <= size; at += 8) {
-      const std::uint64_t head = encode({RecordKind::write, 24});
+      const std::uint64_t head = encode({.kind = RecordKind::write, .size = 24});
       std::memcpy(place + at, &head, sizeof head);
     }
     producer_.publish(RecordKind::message);
@@ -120,6 +121,29 @@ TEST_F(RingTest, small_records_stay_at_the_beginning_when_the_consumer_keeps_up)
   EXPECT_LT(furthest, kSize * 3 / 4);
 }
 
+TEST_F(RingTest, short_records_without_answers_share_lines_two_and_two) {
+  const auto offset_of_next = [&](std::size_t size) {
+    EXPECT_TRUE(send(size, 9));
+    EXPECT_EQ(consumer_.look(record_), Consumer::Look::record);
+    EXPECT_EQ(record_.payload.size(), size);
+    for (const std::byte b : record_.payload) EXPECT_EQ(b, std::byte{9});
+    consumer_.advance();
+    return static_cast<std::size_t>(record_.payload.data() - ring_.data) - kHeadSize;
+  };
+  EXPECT_EQ(offset_of_next(8), 0u);
+  EXPECT_EQ(offset_of_next(24), 64u) << "the first one had its line for itself";
+  EXPECT_EQ(offset_of_next(0), 96u);
+  EXPECT_EQ(offset_of_next(25), 128u) << "too long for half a line";
+  EXPECT_EQ(offset_of_next(24), 192u);
+  producer_.keep_line();
+  EXPECT_EQ(offset_of_next(8), 224u) << "it has the rest of a line";
+  producer_.keep_line();
+  EXPECT_EQ(offset_of_next(8), 256u);
+  EXPECT_EQ(offset_of_next(8), 320u);
+  EXPECT_EQ(offset_of_next(56), 352u) << "from the middle of one line to the end of the next";
+  EXPECT_EQ(offset_of_next(8), 448u);
+}
+
 TEST_F(RingTest, wakes_a_sleeping_consumer_once) {
   EXPECT_FALSE(consumer_.say_sleeping());
   EXPECT_TRUE(consumer_.say_sleeping());
@@ -140,8 +164,8 @@ TEST_F(RingTest, wakes_a_producer_that_wants_space_once) {
 
 TEST_F(RingTest, a_consumer_that_says_the_impossible_is_not_believed) {
   ASSERT_TRUE(send(8, 1));
-  for (const std::uint64_t nonsense :
-       {std::uint64_t{128}, std::uint64_t{63}, ~std::uint64_t{0}, ~std::uint64_t{63}}) {
+  for (const std::uint64_t nonsense : {std::uint64_t{128}, std::uint64_t{63}, std::uint64_t{16},
+                                       ~std::uint64_t{0}, ~std::uint64_t{63}}) {
     Producer fresh = producer_;
     ring_.control->consumed[0] = nonsense;
     EXPECT_FALSE(fresh.refresh()) << nonsense;
@@ -154,11 +178,15 @@ TEST_F(RingTest, a_consumer_that_says_the_impossible_is_not_believed) {
 }
 
 TEST_F(RingTest, heads_that_no_producer_writes_are_bad) {
-  const auto head = [](RecordKind kind, std::uint32_t size) { return encode({kind, size}); };
+  const auto head = [](RecordKind kind, std::uint32_t size) {
+    return encode({.kind = kind, .size = size});
+  };
   for (const std::uint64_t word :
        {std::uint64_t{5}, std::uint64_t{0xFF}, std::uint64_t{1} << 20,
         head(RecordKind::message, static_cast<std::uint32_t>(largest_payload(kSize)) + 1),
         head(RecordKind::message, ~std::uint32_t{0}), head(RecordKind::padding, 8),
+        encode({.kind = RecordKind::message, .is_half = true, .size = 25}),
+        encode({.kind = RecordKind::padding, .is_half = true, .size = 24}),
         head(RecordKind::padding, kSize - kHeadSize), head(RecordKind::padding, kSize)}) {
     put_word(0, word);
     EXPECT_EQ(consumer_.look(record_), Consumer::Look::bad) << word;
@@ -171,6 +199,7 @@ TEST_F(RingTest, two_threads_exchange_records_of_all_sizes_in_order) {
     Rng rng(3);
     for (std::uint64_t i = 0; i < kCount;) {
       const std::size_t size = 8 + rng.below(rng.below(20) == 0 ? 6000 : 100);
+      if (rng.below(4) == 0) producer_.keep_line();
       std::byte* place = nullptr;
       while ((place = producer_.reserve(size)) == nullptr) std::this_thread::yield();
       std::memset(place, static_cast<int>(i % 251), size);

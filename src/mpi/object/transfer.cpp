@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <iterator>
 
@@ -99,10 +100,10 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to, const Header&
   }
   Slot& slot = *free_slots_.back();
   free_slots_.pop_back();
-  slot.memory.resize(sizeof header + (whole != nullptr ? whole->bytes() : 0));
-  std::memcpy(slot.memory.data(), &header, sizeof header);
+  slot.memory.resize(header.size() + (whole != nullptr ? whole->bytes() : 0));
+  std::memcpy(slot.memory.data(), &header, header.size());
   if (whole != nullptr) {
-    whole->type->pack(whole->address, whole->count, slot.memory.data() + sizeof header);
+    whole->type->pack(whole->address, whole->count, slot.memory.data() + header.size());
   }
   const Operation operation =
       messenger_.start_send(group.members[to], flow(group, Purpose::envelopes), slot.memory);
@@ -118,10 +119,12 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to, const Header&
 inline bool Transfer::send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                                         std::span<const std::byte> bytes) {
   // As it lies in memory, but written in words, as it is read when it is copied.
-  const std::array<std::uint64_t, 2> words{
-      std::uint64_t{header.is_short} << 48 | static_cast<std::uint32_t>(header.tag), header.bytes};
+  const std::array<std::uint64_t, 2> words{std::uint64_t{header.is_whole} << 56 |
+                                               std::uint64_t{header.is_short} << 48 |
+                                               static_cast<std::uint32_t>(header.tag),
+                                           header.bytes};
   return messenger_.send_now(group.members[to], flow(group, Purpose::envelopes),
-                             std::as_bytes(std::span(words)), bytes);
+                             std::as_bytes(std::span(words)).first(header.size()), bytes);
 }
 
 bool Transfer::send_header_now(const Group& group, std::uint32_t to, const Header& header) {
@@ -132,7 +135,7 @@ bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
                         const Buffer& buffer) {
   const std::uint64_t bytes = buffer.bytes();
   if (bytes > inline_limit_ || !buffer.type->is_contiguous()) return false;
-  return send_envelope_now(group, to, {.tag = tag, .bytes = bytes},
+  return send_envelope_now(group, to, {.tag = tag, .is_whole = 1},
                            {static_cast<const std::byte*>(buffer.address), bytes});
 }
 
@@ -203,8 +206,11 @@ void Transfer::send(const Group& group, std::uint32_t to, std::int32_t tag, cons
     return;
   }
   const bool has_body = buffer.bytes() > inline_limit_;
-  const Header header{
-      .tag = tag, .has_body = has_body, .wants_match = synchronous, .bytes = buffer.bytes()};
+  const Header header{.tag = tag,
+                      .has_body = has_body,
+                      .wants_match = synchronous,
+                      .is_whole = !has_body && !synchronous,
+                      .bytes = buffer.bytes()};
   post_envelope(group, to, header, has_body ? nullptr : &buffer);
   if (has_body) {
     std::span<const std::byte> body;
@@ -276,13 +282,13 @@ void Transfer::refuse(const Lane& lane, std::size_t bytes) {
 inline void Transfer::arrive(Lane& lane, std::span<const std::byte> all) {
   has_arrived_ = true;
   if (failure_) return;  // receives may be gone
-  std::array<std::uint64_t, 2> words;
-  if (all.size() < sizeof words) return refuse(lane, all.size());
-  std::memcpy(words.data(), all.data(), sizeof words);
-  const auto content = all.subspan(sizeof words);
+  std::uint64_t word = 0;
+  if (all.size() < sizeof word) return refuse(lane, all.size());
+  std::memcpy(&word, all.data(), sizeof word);
+  const auto content = all.subspan(whole_header);
   // As mostly: a message with a receive, all of it is here, and there is nothing to answer.
-  const bool is_whole = words[0] >> 31 == 0 && words[1] == content.size();
-  const auto tag = static_cast<std::int32_t>(words[0]);
+  const bool is_whole = word >> 31 == std::uint64_t{1} << (56 - 31);
+  const auto tag = static_cast<std::int32_t>(word);
   const match::Envelope envelope{lane.group().generation.value(), lane.source(), tag};
   match::Token receive = 0;
   if (!is_whole || !matcher_.take_receive(envelope, receive)) return arrive_otherwise(lane, all);
@@ -296,12 +302,21 @@ void Transfer::Lane::take(std::span<const std::byte> bytes) {
 }
 
 void Transfer::arrive_otherwise(Lane& lane, std::span<const std::byte> all) {
-  Header header;
-  std::memcpy(&header, all.data(), sizeof header);
-  const auto content = all.subspan(sizeof header);
+  // In words: `all` has one, at least.
+  std::array<std::uint64_t, 2> words{};
+  std::memcpy(words.data(), all.data(), sizeof words[0]);
+  auto header = std::bit_cast<Header>(words);
+  if (all.size() < header.size()) return refuse(lane, all.size());
+  if (header.is_whole != 1) {
+    std::memcpy(&header.bytes, all.data() + sizeof words[0], sizeof header.bytes);
+  }
+  const auto content = all.subspan(header.size());
+  if (header.is_whole == 1) header.bytes = content.size();
   const CallName call = CallName::of(header.bytes);
   if (header.is_short != 0 && !call.is_sound()) return refuse(lane, all.size());
-  if (header.is_short > 4 || (header.is_short > 1 && !content.empty())) {
+  const bool waits = header.has_body != 0 || header.wants_match != 0 || header.is_short != 0;
+  if (header.is_short > 4 || header.is_whole > 1 || (header.is_whole == 1 && waits) ||
+      (header.is_short > 1 && !content.empty())) {
     return refuse(lane, all.size());
   }
   if (header.is_short == 2) return compare_calls(lane, call);

@@ -286,9 +286,14 @@ class Transfer final : private message::EarlyWatch {
     // board, with the length of the sender's values, and in `tag` the meeting's number modulo 2^31.
     // 4: all have arrived there.
     std::uint8_t is_short = 0;
-    std::uint8_t reserved = 0;
+    // A message of MPI, all of which follows, and whose sender waits for nothing: `bytes` is left
+    // out, so that two of the shortest share a cache line.
+    std::uint8_t is_whole = 0;
     std::uint64_t bytes = 0;
+
+    std::size_t size() const { return is_whole == 1 ? whole_header : sizeof(Header); }
   };
+  static constexpr std::size_t whole_header = 8;
   static_assert(sizeof(Header) == 16);
   /// A message on its way to a receive, or that waits for one.
   struct Arrived {

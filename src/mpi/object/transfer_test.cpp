@@ -412,6 +412,48 @@ TEST(transfer, a_message_of_a_collective_of_another_size_than_its_receive_is_an_
   }
 }
 
+TEST(transfer, bytes_that_are_no_message_of_mpi_are_an_error) {
+  const auto failure_of = [](const std::vector<std::uint8_t>& bytes) {
+    Pair pair;
+    auto& messenger = pair.members[0]->messenger;
+    const message::FlowKey envelopes{.generation =
+                                         pair.group(0).generation_for(Purpose::envelopes)};
+    const Operation operation =
+        messenger.start_send(NodeId(1), envelopes, std::as_bytes(std::span(bytes)));
+    pair.turn();
+    EXPECT_TRUE(messenger.is_ready(operation));
+    return pair[1].failure() ? pair[1].failure()->message : std::string();
+  };
+  // Tag, body, match, short, whole; and, of one that is not whole, the number of its bytes.
+  const std::vector<std::uint8_t> whole = {5, 0, 0, 0, 0, 0, 0, 1, 42};
+  const std::vector<std::uint8_t> sized = {5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 42};
+  EXPECT_EQ(failure_of(whole), "");
+  EXPECT_EQ(failure_of(sized), "");
+  const auto refuses = [&](std::vector<std::uint8_t> bytes) {
+    EXPECT_EQ(failure_of(bytes), fmt::format("rank 0 sent {} bytes that are no message of MPI; use "
+                                             "the same version of weft everywhere",
+                                             bytes.size()));
+  };
+  for (std::size_t length = 0; length < 8; ++length) {
+    refuses({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+  }
+  for (std::size_t length = 8; length < sized.size(); ++length) {
+    refuses({sized.begin(), sized.begin() + static_cast<std::ptrdiff_t>(length)});
+  }
+  const auto changed = [](std::vector<std::uint8_t> bytes, std::size_t at, std::uint8_t value) {
+    bytes[at] = value;
+    return bytes;
+  };
+  refuses(changed(whole, 3, 0x80));  // no program has negative tags
+  for (const std::size_t at : {4, 5, 6}) refuses(changed(whole, at, 1));
+  for (const std::size_t at : {4, 5, 7}) refuses(changed(sized, at, 2));
+  refuses(changed(sized, 6, 5));
+  const std::vector<std::uint8_t> empty(whole.begin(), whole.end() - 1);
+  for (const std::uint8_t value : {1, 2, 3, 4}) refuses(changed(empty, 6, value));
+  refuses(changed(sized, 8, 2));
+  refuses(changed(sized, 4, 1));  // its body is elsewhere
+}
+
 TEST(transfer, short_and_plain_messages_of_collectives_come_in_any_order_of_sizes) {
   Rng rng(11);
   Pair pair;
