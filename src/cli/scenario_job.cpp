@@ -19,12 +19,29 @@ namespace {
 constexpr std::array not_of_a_job{"fabric", "link", "testbed", "metrics", "seed", "json",
                                   "out",    "log",  "config",  "fault",   "set"};
 
+/// What ends a job. A command line that gives one of them means no other.
+constexpr std::array ends_of_a_job{"timeslices", "duration"};
+
+bool is_end(const std::string& option) {
+  return std::ranges::find(ends_of_a_job, option) != ends_of_a_job.end();
+}
+
+bool has_end(const CLI::App& command) {
+  return std::ranges::any_of(ends_of_a_job, [&](const char* end) {
+    const CLI::Option* const option = command.get_option_no_throw(fmt::format("--{}", end));
+    return option != nullptr && option->count() > 0;
+  });
+}
+
 }  // namespace
 
 void apply_scenario(CLI::App& command, const sim::Scenario& scenario, const sim::ScenarioJob& job,
                     StreamSettings& settings) {
   settings.stream.data_level = settings.stream.control_level = ServiceLevel(job.level);
+  const bool has_own_end = has_end(command);
   for (const sim::JobOption& option : job.options) {
+    // One of --set comes from the command line, too.
+    if (has_own_end && option.setting.empty() && is_end(option.name)) continue;
     const std::string place =
         option.setting.empty() ? fmt::format("{}:{}", scenario.name, option.line) : option.setting;
     const std::string value = option.values.size() == 1 ? sim::shown(option.values[0]) : "[…]";

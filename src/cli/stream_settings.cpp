@@ -285,6 +285,10 @@ void complete(StreamSettings& s) {
                           "use less than {}",
                           to_text(o.late_after), to_text(o.give_up_after)));
   }
+  if (o.link && s.local.testbed) {
+    throw CLI::ValidationError(
+        "--link", "the nodes of --testbed have real links, of its rate; leave one of them out");
+  }
   const auto scenario = scenario_path(o);
   if (o.timeslices == 0 && o.duration == Duration{} && o.source.starts_with("pattern:")) {
     o.duration = scenario ? Duration::milliseconds(10) : Duration::seconds(10);
@@ -336,6 +340,13 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const StreamSetti
   for (const auto& sink : o.sinks) add("sink", sink);
   for (const auto& fault : s.local.faults) add("fault", fault);
   add("buffer per pair", to_text(o.buffer));
+  add("descriptors per pair", fmt::format("{}", o.descriptors));
+  if (o.one_ring) add("one ring for all pairs of a compute node", "yes");
+  if (o.input_buffer != ByteCount{}) add("input buffer", to_text(o.input_buffer));
+  add("sink depth", fmt::format("{}", o.sink_depth));
+  if (o.skip_when_sink_is_slow) add("skip when slow", "yes");
+  if (o.late_after != Duration::max()) add("late after", to_text(o.late_after));
+  if (o.give_up_after != Duration::max()) add("give up after", to_text(o.give_up_after));
   add("microslices per timeslice", fmt::format("{}", o.microslices_per_timeslice));
   if (o.overlap_microslices > 0) add("overlap", fmt::format("{}", o.overlap_microslices));
   if (o.timeslices > 0) add("timeslices", fmt::format("{}", o.timeslices));

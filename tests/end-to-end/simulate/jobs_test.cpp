@@ -52,6 +52,15 @@ TEST_F(SimulatedJob, the_command_line_goes_before_the_scenario) {
   EXPECT_TRUE(json["goodput_of_limit"].is_number()) << ended.describe();
 }
 
+TEST_F(SimulatedJob, an_end_on_the_command_line_is_the_only_one) {
+  const Ended longer = stream({"--duration", "20ms", "--no-limit"});
+  expect_all_complete(longer);
+  EXPECT_GT(longer.json()["timeslices_sent"], 300) << longer.describe();
+  const Ended counted = stream({"--timeslices", "400", "--no-limit"});
+  expect_all_complete(counted);
+  EXPECT_EQ(counted.json()["timeslices_sent"], 400) << counted.describe();
+}
+
 TEST_F(SimulatedJob, settings_go_before_the_scenario) {
   const Ended slow = stream({"--set", "network.host-link.rate=1Gbit", "--set", "job.inputs=2",
                              "--no-limit", "--timeslices", "30"});
@@ -146,9 +155,11 @@ TEST_F(SimulatedJob, says_what_the_simulation_did) {
 
 TEST_F(SimulatedJob, leaves_a_record_that_says_what_the_scenario_was) {
   const std::string out = directory_ / "out";
-  expect_all_complete(simulate({"--out", out, "--set", "job.timeslices=1500"}));
+  expect_all_complete(
+      simulate({"--out", out, "--set", "job.timeslices=1500", "--set", "job.descriptors=300"}));
   const auto record = nlohmann::json::parse(read_file(out + "/run.json"));
   EXPECT_EQ(record["parameters"]["scenario: network.topology"], "star:8");
+  EXPECT_EQ(record["parameters"]["descriptors per pair"], "300");
   EXPECT_GT(record["series"]["buffer_fill"].size(), 5u);
   EXPECT_GT(record["series"]["goodput"].size(), 1u);
   EXPECT_NE(read_file(out + "/report.html"), "");
