@@ -61,7 +61,7 @@ std::optional<KeepingWatch::Limits> keeping_limits(const JobDescription& job) {
   if (!may_stop || job.outbox_fails) return std::nullopt;
   KeepingWatch::Limits limits{.memory = job.outbox, .share_of_time = {}};
   if (!job.spill.empty()) {
-    limits.memory = ByteCount(std::numeric_limits<std::uint64_t>::max());  // until its disk is full
+    limits.memory = KeepingWatch::unlimited;
   } else if (!is_bounded(job)) {
     limits.memory = ByteCount(memory_of_this_machine().value() / share_of_memory /
                               std::max(1u, job.nodes_here));

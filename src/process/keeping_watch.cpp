@@ -40,10 +40,13 @@ void KeepingWatch::tell_time(Instant now, ByteCount kept) {
 void KeepingWatch::tell_memory(ByteCount kept, bool is_full) {
   told_memory_ = true;
   if (is_full) {
-    return too_much_(Kind::memory, fmt::format("keeps {} of messages for restarts of other ranks, "
-                                               "and the next one does not fit into its outbox (a "
-                                               "larger --outbox keeps more)",
-                                               to_text(kept)));
+    const bool has_limit = limits_.memory < unlimited;
+    return too_much_(Kind::memory,
+                     fmt::format("keeps {} of messages for restarts of other ranks, and the next "
+                                 "one does not fit into its outbox{}",
+                                 to_text(kept),
+                                 has_limit ? " (a larger --outbox keeps more)"
+                                           : ", for which the disk of --spill has no more room"));
   }
   too_much_(Kind::memory,
             fmt::format("keeps {} of messages for restarts of other ranks, and the limit is {} (a "

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,12 +19,13 @@ namespace weft {
 class KeepingWatch {
  public:
   struct Limits {
-    ByteCount memory;  ///< for what is kept
+    ByteCount memory;  ///< for what is kept; `unlimited`: until its disk is full
     /// Most of the process's time, 0 to 1, that copies of kept messages take, after the first
     /// `free_of_charge` of them. None: however much it is.
     std::optional<double> share_of_time;
   };
   static constexpr Duration free_of_charge = Duration::milliseconds(250);
+  static constexpr ByteCount unlimited{std::numeric_limits<std::uint64_t>::max()};
 
   enum class Kind : char {
     time = 't',    ///< the process could go on

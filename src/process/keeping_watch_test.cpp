@@ -85,6 +85,14 @@ TEST(keeping_watch, a_message_without_room_is_too_much_at_once_and_is_told_once)
       << watch.told()[0];
 }
 
+TEST(keeping_watch, a_message_without_room_on_a_disk_names_the_disk) {
+  Watched watch({.memory = KeepingWatch::unlimited, .share_of_time = {}});
+  watch->look(at(0.1), ByteCount(100), true);
+  ASSERT_EQ(watch.told().size(), 1u);
+  EXPECT_NE(watch.told()[0].find("the disk of --spill has no more room"), std::string::npos)
+      << watch.told()[0];
+}
+
 TEST(keeping_watch, memory_is_told_also_after_time_was) {
   Watched watch({.memory = ByteCount::mib(2), .share_of_time = 0.1});
   watch->took(Duration::seconds(1), ByteCount::mib(1));

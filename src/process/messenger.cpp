@@ -465,7 +465,8 @@ Error Messenger::failure(const message::OperationState& state) const {
     case Failure::outbox_full:
       return make_error(
           ErrorCode::exhausted,
-          "{}: the outbox is full; use a larger --outbox, a --spill directory, or checkpoints",
+          "{}: the outbox is full; use a larger --outbox, a --spill directory with more room, or "
+          "checkpoints",
           what);
     case Failure::bad_protocol:
       return make_error(ErrorCode::unavailable,

@@ -24,6 +24,8 @@ class SpillMemory final : public message::BodyMemory {
 
   std::byte* allocate(std::size_t bytes) override;
   void free(std::byte* memory, std::size_t bytes) override;
+  /// With a file that has small bodies, too: a mapping for each would be too many.
+  std::size_t piece() const override { return file_ >= 0 ? std::size_t{256} << 10 : 0; }
 
   ByteCount on_heap() const { return ByteCount(used_); }
   ByteCount in_file() const { return ByteCount(spilled_); }

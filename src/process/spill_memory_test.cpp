@@ -8,11 +8,30 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 namespace weft {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
+
+/// A limit on the size of files fails like a full disk does.
+class FullDisk {
+ public:
+  explicit FullDisk(ByteCount room) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit small{.rlim_cur = room.value(), .rlim_max = before_.rlim_max};
+    std::signal(SIGXFSZ, SIG_IGN);
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  }
+  ~FullDisk() { EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 TEST(spill_memory, what_exceeds_the_heap_goes_to_a_file_without_a_name) {
   const std::string directory = ::testing::TempDir() + "weft_spill";
@@ -66,19 +85,57 @@ TEST(spill_memory, what_is_no_directory_is_a_wrong_option) {
   }
 }
 
+// Where kept messages are short, they are what fills the memory.
+TEST(spill_memory, has_small_bodies_in_its_file_as_well) {
+  auto memory = SpillMemory::open(ByteCount::kib(512), ::testing::TempDir());
+  ASSERT_TRUE(memory.ok()) << memory.error().message;
+  {
+    message::BodyPool pool(ByteCount::gib(1), memory->get());
+    std::vector<message::Body> bodies;
+    for (std::size_t i = 0; i < 4000; ++i) {
+      const std::vector<std::byte> bytes(8 + i % 6000, static_cast<std::byte>(i));
+      ASSERT_TRUE(pool.has_block(bytes.size()));
+      ASSERT_NE(pool.keep(bytes, bodies.emplace_back()), nullptr);
+    }
+    EXPECT_LE((*memory)->on_heap(), ByteCount::kib(512));
+    EXPECT_GT((*memory)->in_file(), ByteCount::mib(8));
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+      EXPECT_THAT(bodies[i].view(), Each(static_cast<std::byte>(i))) << i;
+    }
+  }
+  EXPECT_EQ((*memory)->on_heap() + (*memory)->in_file(), ByteCount(0));
+}
+
+TEST(spill_memory, of_a_full_disk_gives_small_bodies_no_room_and_keeps_those_it_has) {
+  auto memory = SpillMemory::open(ByteCount(0), ::testing::TempDir());
+  ASSERT_TRUE(memory.ok()) << memory.error().message;
+  message::BodyPool pool(ByteCount::gib(1), memory->get());
+  const std::vector<std::byte> bytes(1000, std::byte{7});
+  std::vector<message::Body> bodies;
+  {
+    const FullDisk full(ByteCount::mib(1));
+    while (pool.has_block(bytes.size())) {
+      ASSERT_NE(pool.keep(bytes, bodies.emplace_back()), nullptr);
+    }
+    message::Body more;
+    EXPECT_EQ(pool.keep(bytes, more), nullptr);
+  }
+  EXPECT_EQ(bodies.size(), 1024u);
+  for (const auto& body : bodies) EXPECT_THAT(body.view(), Each(std::byte{7}));
+  bodies.pop_back();
+  EXPECT_TRUE(pool.has_block(bytes.size()));
+}
+
 TEST(spill_memory, a_full_disk_is_no_memory_and_no_crash) {
   const std::string directory = ::testing::TempDir();
   auto memory = SpillMemory::open(ByteCount(0), directory);
   ASSERT_TRUE(memory.ok());
-  // A limit on the file's size fails like a full disk does.
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const rlimit small{.rlim_cur = 1 << 20, .rlim_max = before.rlim_max};
-  std::signal(SIGXFSZ, SIG_IGN);
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  std::byte* fits = (*memory)->allocate(512 << 10);
-  std::byte* does_not = (*memory)->allocate(1 << 20);
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::byte *fits = nullptr, *does_not = nullptr;
+  {
+    const FullDisk full(ByteCount::mib(1));
+    fits = (*memory)->allocate(512 << 10);
+    does_not = (*memory)->allocate(1 << 20);
+  }
   EXPECT_NE(fits, nullptr);
   EXPECT_EQ(does_not, nullptr);
   (*memory)->free(fits, 512 << 10);

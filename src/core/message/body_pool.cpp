@@ -30,7 +30,9 @@ BodyPool::BodyPool(ByteCount limit, BodyMemory* memory) : limit_(limit.value()),
   }
 }
 
-BodyPool::~BodyPool() = default;
+BodyPool::~BodyPool() {
+  for (const auto& piece : pieces_) memory_->free(piece.data(), piece.size());
+}
 
 const std::byte* BodyPool::keep(std::span<const std::byte> head, std::span<const std::byte> bytes,
                                 Body& body) {
@@ -66,21 +68,34 @@ bool BodyPool::keep_beyond_limit(std::span<const std::byte> bytes, Body& body) {
 std::byte* BodyPool::take(std::size_t bytes) {
   const std::size_t c = class_of(bytes);
   if (c >= classes) return memory_->allocate(bytes);
-  if (free_[c].empty()) {
-    const std::size_t block = smallest << c;
-    const std::size_t blocks = std::max<std::size_t>(1, blocks_at_once >> c);
-    std::unique_ptr<std::byte[]> slab(new (std::nothrow) std::byte[block * blocks]);
-    if (slab == nullptr) return nullptr;
-    for (std::size_t i = 0; i < blocks; ++i) free_[c].push_back(slab.get() + i * block);
-    slabs_.push_back(std::move(slab));
-  }
+  if (free_[c].empty() && !add_blocks(c)) return nullptr;
   std::byte* memory = free_[c].back();
   free_[c].pop_back();
   return memory;
 }
 
+bool BodyPool::add_blocks(std::size_t c) {
+  const std::size_t block = smallest << c, piece = memory_->piece();
+  const std::size_t blocks =
+      std::max<std::size_t>(1, piece > 0 ? piece / block : blocks_at_once >> c);
+  std::byte* begin = nullptr;
+  if (piece > 0) {
+    begin = memory_->allocate(block * blocks);
+    if (begin != nullptr) pieces_.emplace_back(begin, block * blocks);
+  } else {
+    std::unique_ptr<std::byte[]> slab(new (std::nothrow) std::byte[block * blocks]);
+    begin = slab.get();
+    if (begin != nullptr) slabs_.push_back(std::move(slab));
+  }
+  if (begin == nullptr) return false;
+  for (std::size_t i = 0; i < blocks; ++i) free_[c].push_back(begin + i * block);
+  return true;
+}
+
 // Blocks of larger classes have a slab each.
 void BodyPool::trim() {
+  // Blocks of one piece are hardly ever free together, and the memory below is mostly a file.
+  if (!pieces_.empty()) return;
   std::vector<const std::byte*> free;
   for (std::size_t c = 0; c < classes; ++c) {
     if ((blocks_at_once >> c) > 1) continue;

@@ -22,6 +22,9 @@ class BodyMemory {
   /// Null when there is no room.
   virtual std::byte* allocate(std::size_t bytes) = 0;
   virtual void free(std::byte* memory, std::size_t bytes) = 0;
+  /// In pieces of how many bytes it is to be asked for memory of small bodies. 0: it is not for
+  /// them, and they lie on the heap.
+  virtual std::size_t piece() const { return 0; }
 };
 
 class BodyPool;
@@ -49,7 +52,7 @@ class Body {
 };
 
 /// Small bodies come from lists of blocks by power of two, larger ones straight from the memory
-/// below. One thread.
+/// below, which may give pieces for the blocks, too. One thread.
 class BodyPool {
  public:
   static constexpr std::size_t smallest = 64;
@@ -60,9 +63,11 @@ class BodyPool {
   BodyPool(const BodyPool&) = delete;
   BodyPool& operator=(const BodyPool&) = delete;
 
-  /// Returns whether the limit leaves room for a small body, even if the memory below is exhausted.
-  bool has_block(std::size_t bytes) const {
-    return class_of(bytes) < classes && in_use_ + rounded(bytes) <= limit_;
+  /// Returns whether there is room for a small body. It gets memory for that if necessary.
+  bool has_block(std::size_t bytes) {
+    const std::size_t c = class_of(bytes);
+    return c < classes && in_use_ + rounded(bytes) <= limit_ &&
+           (!free_[c].empty() || add_blocks(c));
   }
   /// A copy of the bytes, which `body` owns; null when that would exceed the limit.
   const std::byte* keep(std::span<const std::byte> bytes, Body& body) {
@@ -95,6 +100,7 @@ class BodyPool {
     return c < classes ? smallest << c : bytes;
   }
   std::byte* take(std::size_t bytes);
+  bool add_blocks(std::size_t c);
   void give_back(std::span<std::byte> bytes);
 
   std::uint64_t limit_;
@@ -102,7 +108,8 @@ class BodyPool {
   BodyMemory* memory_;
   std::unique_ptr<BodyMemory> heap_;
   std::array<std::vector<std::byte*>, classes> free_;
-  std::vector<std::unique_ptr<std::byte[]>> slabs_;
+  std::vector<std::unique_ptr<std::byte[]>> slabs_;  // on the heap
+  std::vector<std::span<std::byte>> pieces_;         // of the memory below
 };
 
 }  // namespace weft::message
