@@ -74,13 +74,17 @@ nlohmann::ordered_json to_json(const sim::Scenario& scenario, const TrafficRun& 
 void print_text(const sim::Scenario& scenario, const TrafficRun& run) {
   const sim::TrafficOutcome& o = run.outcome;
   const auto hops = static_cast<double>(o.packet_hops);
-  print_labelled("network", {scenario.topology, o.router, fmt::format("{} hosts", o.hosts),
-                             fmt::format("{} switches", o.switches)});
+  print_labelled("network",
+                 {scenario.topology, o.router, fmt::format("{} hosts", o.hosts),
+                  fmt::format("{} {}", o.switches, o.switches == 1 ? "switch" : "switches")});
   print_labelled("messages",
                  {fmt::format("{} of {} delivered", o.all.delivered, o.all.messages),
                   fmt::format("{:.1f} % of the links' rate", goodput_of_links(scenario, o) * 100)});
-  print_labelled("latency", {fmt::format("median {:.3g} us", o.all.latency_median_ns / 1e3),
-                             fmt::format("99 % {:.3g} us", o.all.latency_p99_ns / 1e3)});
+  const auto latency = [](double ns) {
+    return to_text(Duration(static_cast<std::int64_t>(std::round(ns))));
+  };
+  print_labelled("latency", {fmt::format("median {}", latency(o.all.latency_median_ns)),
+                             fmt::format("99 % {}", latency(o.all.latency_p99_ns))});
   print_labelled(
       "simulated",
       {fmt::format("in {:.3g} s", run.simulation.wall_s),

@@ -63,7 +63,7 @@ class TomlSection {
 
   /// The value of a key, which is known from now on; null when it is not there.
   const toml::node* get(std::string_view key) {
-    known_.push_back(key);
+    if (!knows(key)) known_.push_back(key);
     return table_.get(key);
   }
   std::string full(std::string_view key) const {
