@@ -30,7 +30,8 @@ class Image {
     std::memcpy(&value, bytes_.data() + offset, sizeof value);
     return value;
   }
-  std::string text_at(std::uint64_t offset) const {
+  std::string text_at(std::uint64_t offset) const { return std::string(view_at(offset)); }
+  std::string_view view_at(std::uint64_t offset) const {
     if (offset >= bytes_.size()) return {};
     const auto* begin = reinterpret_cast<const char*>(bytes_.data()) + offset;
     return {begin, ::strnlen(begin, bytes_.size() - offset)};
@@ -85,6 +86,8 @@ constexpr std::string_view no_version =
     "of a version whose ABI weft does not have; compile it for MPICH 3.1 or newer "
     "(libmpich.so.12), "
     "for Open MPI 3 or newer (libmpi.so.40), or for the standard's ABI 1 (libmpi_abi.so.1)";
+constexpr const char* linked_in =
+    "an MPI is linked into it; link it with MPI's shared library, without -static or -static-mpi";
 constexpr std::string_view no_binding =
     "whose language weft has no library for yet; docs/mpi.md lists what it has";
 /// The first that matches counts.
@@ -135,6 +138,63 @@ std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments,
   return std::nullopt;
 }
 
+/// Entries of the section that the dynamic linker reads.
+struct DynamicSection {
+  std::vector<std::string> needed;
+  bool has_rpath = false;
+  bool has_runpath = false;
+};
+
+DynamicSection dynamic_section_of(const Image& image) {
+  const auto segments = segments_of(image);
+  std::optional<std::uint64_t> names;
+  std::vector<std::uint64_t> needed;
+  DynamicSection section;
+  for (const Elf64_Phdr& s : segments) {
+    if (s.p_type != PT_DYNAMIC) continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= s.p_filesz; at += sizeof(Elf64_Dyn)) {
+      const auto entry = image.at<Elf64_Dyn>(s.p_offset + at);
+      if (!entry || entry->d_tag == DT_NULL) break;
+      if (entry->d_tag == DT_STRTAB) names = offset_of(segments, entry->d_un.d_ptr);
+      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
+      section.has_rpath |= entry->d_tag == DT_RPATH;
+      section.has_runpath |= entry->d_tag == DT_RUNPATH;
+    }
+  }
+  if (!names) return section;
+  for (const std::uint64_t name : needed) section.needed.push_back(image.text_at(*names + name));
+  return section;
+}
+
+/// Returns whether an MPI is linked into a program that needs no library of one: the program
+/// defines MPI's first function. A tool that is linked in defines it as well, but calls another
+/// one's PMPI functions. A stripped program has no table that would tell.
+bool has_own_mpi(const Image& image) {
+  const auto header = image.at<Elf64_Ehdr>(0);
+  if (!header || !image.is_64_bit() || header->e_shentsize != sizeof(Elf64_Shdr)) return false;
+  const auto section_at = [&](std::uint64_t i) {
+    return image.at<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
+  };
+  bool defines_it = false;
+  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
+    const auto table = section_at(i);
+    if (!table || (table->sh_type != SHT_SYMTAB && table->sh_type != SHT_DYNSYM)) continue;
+    const auto names = section_at(table->sh_link);
+    if (!names) continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = image.at<Elf64_Sym>(table->sh_offset + at);
+      if (!symbol) break;
+      const std::string_view name = image.view_at(names->sh_offset + symbol->st_name);
+      if (symbol->st_shndx == SHN_UNDEF) {
+        if (name.starts_with("PMPI_")) return false;
+      } else {
+        defines_it |= name == "MPI_Init" || name == "PMPI_Init";
+      }
+    }
+  }
+  return defines_it;
+}
+
 /// A file's bytes, as long as this lives.
 class MappedFile {
  public:
@@ -166,23 +226,7 @@ class MappedFile {
 }  // namespace
 
 std::vector<std::string> needed_libraries(std::span<const std::byte> bytes) {
-  const Image image(bytes);
-  const auto segments = segments_of(image);
-  std::optional<std::uint64_t> names;
-  std::vector<std::uint64_t> needed;
-  for (const Elf64_Phdr& s : segments) {
-    if (s.p_type != PT_DYNAMIC) continue;
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Dyn) <= s.p_filesz; at += sizeof(Elf64_Dyn)) {
-      const auto entry = image.at<Elf64_Dyn>(s.p_offset + at);
-      if (!entry || entry->d_tag == DT_NULL) break;
-      if (entry->d_tag == DT_STRTAB) names = offset_of(segments, entry->d_un.d_ptr);
-      if (entry->d_tag == DT_NEEDED) needed.push_back(entry->d_un.d_val);
-    }
-  }
-  std::vector<std::string> libraries;
-  if (!names) return libraries;
-  for (const std::uint64_t name : needed) libraries.push_back(image.text_at(*names + name));
-  return libraries;
+  return dynamic_section_of(Image(bytes)).needed;
 }
 
 MpiChoice choose_mpi(std::span<const std::byte> bytes) {
@@ -193,12 +237,12 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
     }
     if (image.is_64_bit() && !has_segment(segments_of(image), PT_INTERP) &&
         !has_segment(segments_of(image), PT_DYNAMIC)) {
-      return {.wrong =
-                  "an MPI is linked into it; link it with MPI's shared library, without -static"};
+      return {.wrong = linked_in};
     }
   }
   MpiChoice choice;
-  for (const std::string& library : needed_libraries(bytes)) {
+  const DynamicSection section = dynamic_section_of(image);
+  for (const std::string& library : section.needed) {
     const MpiLibrary* const known = find_mpi_library(library);
     if (known == nullptr) continue;
     if (!known->why_not.empty()) {
@@ -211,9 +255,11 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
     }
     if (!choice.abi.empty()) continue;
     const std::string abi(known->abi);
-    choice = {.abi = abi, .folder = abi, .library = library, .wrong = {}};
-    if (!known->own.empty()) choice.library = known->own;
+    choice.abi = choice.folder = abi;
+    choice.library = known->own.empty() ? library : std::string(known->own);
   }
+  if (choice.abi.empty() && image.names_mpi() && has_own_mpi(image)) return {.wrong = linked_in};
+  choice.has_first_rpath = section.has_rpath && !section.has_runpath;
   // MPICH's own library of Fortran has that module, and calls weft's of C.
   if (choice.abi == "mpich" && image.names_module_of_mpich()) {
     choice.folder = "mpich-own-fortran";
@@ -224,6 +270,14 @@ MpiChoice choose_mpi(std::span<const std::byte> bytes) {
 
 MpiChoice choose_mpi_of(const std::string& path) {
   return choose_mpi(MappedFile(path).bytes());
+}
+
+std::vector<std::string> own_libraries_of(std::string_view abi) {
+  std::vector<std::string> names;
+  for (const MpiLibrary& library : mpi_libraries) {
+    if (library.abi == abi && library.own.empty()) names.emplace_back(library.name);
+  }
+  return names;
 }
 
 }  // namespace weft

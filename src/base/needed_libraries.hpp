@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -19,12 +20,17 @@ struct MpiChoice {
   std::string folder;   ///< of weft's libraries for it
   std::string library;  ///< the first MPI library that it needs
   std::string wrong;    ///< why it cannot run, and the fix; empty: it can
+  /// The dynamic linker looks in the program's DT_RPATH before LD_LIBRARY_PATH.
+  bool has_first_rpath = false;
 };
 /// Looks at an image's shared libraries. A static or a 32-bit program is wrong if it names MPI
-/// functions.
+/// functions, another one if it defines MPI_Init and has no other MPI.
 MpiChoice choose_mpi(std::span<const std::byte> image);
 
 /// Chooses for the program in a file; none if it is unreadable.
 MpiChoice choose_mpi_of(const std::string& path);
+
+/// Names of weft's libraries for an ABI; its folder may lack some.
+std::vector<std::string> own_libraries_of(std::string_view abi);
 
 }  // namespace weft

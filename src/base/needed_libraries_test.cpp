@@ -22,6 +22,48 @@ std::vector<std::byte> own_program() {
   return bytes;
 }
 
+struct Symbol {
+  const char* name;
+  bool is_defined;
+};
+
+/// Appends a table of symbols to a program.
+std::vector<std::byte> with_symbols(std::vector<std::byte> program,
+                                    const std::vector<Symbol>& symbols) {
+  std::string names(1, '\0');
+  std::vector<Elf64_Sym> table;
+  for (const Symbol& symbol : symbols) {
+    table.push_back({.st_name = static_cast<Elf64_Word>(names.size()),
+                     .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                     .st_other = 0,
+                     .st_shndx = static_cast<Elf64_Section>(symbol.is_defined ? 1 : SHN_UNDEF),
+                     .st_value = 0,
+                     .st_size = 0});
+    names += std::string(symbol.name) + '\0';
+  }
+  const auto append = [&](const void* bytes, std::size_t size) {
+    const std::size_t at = program.size();
+    program.resize(at + size);
+    std::memcpy(program.data() + at, bytes, size);
+    return at;
+  };
+  Elf64_Shdr sections[2]{};
+  sections[0].sh_type = SHT_SYMTAB;
+  sections[0].sh_size = table.size() * sizeof(Elf64_Sym);
+  sections[0].sh_offset = append(table.data(), sections[0].sh_size);
+  sections[0].sh_link = 1;
+  sections[1].sh_type = SHT_STRTAB;
+  sections[1].sh_size = names.size();
+  sections[1].sh_offset = append(names.data(), names.size());
+  Elf64_Ehdr header;
+  std::memcpy(&header, program.data(), sizeof header);
+  header.e_shoff = append(sections, sizeof sections);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 2;
+  std::memcpy(program.data(), &header, sizeof header);
+  return program;
+}
+
 TEST(needed_libraries, names_those_of_a_program) {
   const auto names = needed_libraries(own_program());
   EXPECT_NE(std::find(names.begin(), names.end(), "libc.so.6"), names.end());
@@ -118,6 +160,49 @@ TEST(choose_mpi, static_and_32_bit_programs_of_mpi_are_errors) {
   auto other = program_with({"libc.so.6"});
   other[EI_CLASS] = std::byte{ELFCLASS32};
   EXPECT_EQ(choose_mpi(other).wrong, "");
+}
+
+TEST(choose_mpi, a_program_that_defines_mpi_and_needs_no_library_of_one_is_an_error) {
+  const auto wrong = [](const std::vector<std::string>& libraries,
+                        const std::vector<Symbol>& symbols) {
+    return choose_mpi(with_symbols(program_with(libraries), symbols)).wrong;
+  };
+  const std::string linked_in = "an MPI is linked into it";
+  EXPECT_TRUE(wrong({"libc.so.6"}, {{"MPI_Init", true}}).starts_with(linked_in));
+  EXPECT_TRUE(
+      wrong({"libc.so.6"}, {{"MPI_Init", true}, {"PMPI_Init", true}}).starts_with(linked_in));
+  // A program of a library that needs an MPI, and one with a tool in itself.
+  EXPECT_EQ(wrong({"libc.so.6"}, {{"MPI_Init", false}}), "");
+  EXPECT_EQ(wrong({"libmpich.so.12"}, {{"MPI_Init", true}, {"PMPI_Init", false}}), "");
+  EXPECT_EQ(wrong({"libsolver.so"}, {{"MPI_Init", true}, {"PMPI_Init", false}}), "");
+  EXPECT_EQ(wrong({"libc.so.6"}, {{"MPI_Initialized", true}}), "");
+}
+
+TEST(choose_mpi, a_table_of_symbols_that_was_cut_off_does_no_harm) {
+  const auto program = with_symbols(program_with({"libc.so.6"}), {{"MPI_Init", true}});
+  for (std::size_t length = 0; length < program.size(); ++length) {
+    const std::vector<std::byte> cut(program.begin(), program.begin() + std::ptrdiff_t(length));
+    EXPECT_EQ(choose_mpi(cut).wrong, "");
+  }
+}
+
+TEST(choose_mpi, tells_that_a_program_looks_elsewhere_before_the_library_path) {
+  auto program = program_with({"libmpich.so.12", "/opt/one", "/opt/two"});
+  const auto make = [&](std::size_t entry, std::int64_t tag) {
+    const std::size_t tables = sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr);
+    std::memcpy(program.data() + tables + entry * sizeof(Elf64_Dyn), &tag, sizeof tag);
+  };
+  EXPECT_FALSE(choose_mpi(program).has_first_rpath);
+  make(1, DT_RPATH);
+  EXPECT_TRUE(choose_mpi(program).has_first_rpath);
+  EXPECT_EQ(choose_mpi(program).abi, "mpich");
+  make(2, DT_RUNPATH);
+  EXPECT_FALSE(choose_mpi(program).has_first_rpath) << "the linker ignores DT_RPATH then";
+}
+
+TEST(own_libraries_of, are_those_whose_place_weft_takes) {
+  const auto names = own_libraries_of("openmpi");
+  EXPECT_EQ(names, (std::vector<std::string>{"libmpi.so.40", "libmpi_mpifh.so.40"}));
 }
 
 }  // namespace

@@ -24,6 +24,33 @@ void put_first(const char* variable, std::string path) {
   ::setenv(variable, path.c_str(), 1);
 }
 
+/// A list of paths in LD_PRELOAD has no way to write some.
+bool can_be_preloaded(const std::string& path) {
+  return path.find_first_of(" :$") == std::string::npos;
+}
+
+/// Lets a program have weft's libraries although the dynamic linker looks for its own elsewhere
+/// first: a name that is loaded is not looked for. Those that the user preloads stay before them,
+/// as tools must. Programs that this one starts have them as well, which does no harm. Returns why
+/// they cannot; empty: nothing.
+std::string preload_own_mpi(const std::string& folder, const std::string& abi) {
+  std::string paths;
+  if (const char* others = std::getenv("LD_PRELOAD"); others != nullptr) paths = others;
+  for (const std::string& library : own_libraries_of(abi)) {
+    const std::string path = fmt::format("{}/{}", folder, library);
+    if (::access(path.c_str(), R_OK) != 0) continue;
+    if (!can_be_preloaded(path)) {
+      return fmt::format(
+          "its DT_RPATH hides weft's MPI, and LD_PRELOAD cannot name '{}'; link it without "
+          "--disable-new-dtags, or install weft at a path without spaces, colons and dollars",
+          path);
+    }
+    paths += (paths.empty() ? "" : ":") + path;
+  }
+  ::setenv("LD_PRELOAD", paths.c_str(), 1);
+  return {};
+}
+
 std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
@@ -42,10 +69,7 @@ void prefer_own_mpi_of_any() {
 /// Without the module, a program repeats itself if it reads no clock but MPI_Wtime.
 void repeat_clocks() {
   const auto module = find_module(clocks_module);
-  // A list of paths has no other way to write these.
-  if (module && module->find_first_of(" :$") == std::string::npos) {
-    put_first("LD_PRELOAD", *module);
-  }
+  if (module && can_be_preloaded(*module)) put_first("LD_PRELOAD", *module);
 }
 
 }  // namespace
@@ -85,6 +109,10 @@ std::string prefer_own_mpi(const std::string& program, bool may_start_anew) {
         program, choice.library, name);
   }
   put_first("LD_LIBRARY_PATH", folder_of(*own));
+  if (choice.has_first_rpath) {
+    const std::string why = preload_own_mpi(folder_of(*own), choice.abi);
+    if (!why.empty()) return fmt::format("cannot start '{}': {}", program, why);
+  }
   if (const char* module = std::getenv(mpi_module_variable)) {
     const auto file = find_module(fmt::format("{}_{}.so", module, choice.abi));
     if (!file) return fmt::format("cannot start '{}': {}", program, file.error().message);

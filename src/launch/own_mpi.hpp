@@ -20,8 +20,9 @@ inline constexpr const char* mpi_module_variable = "WEFT_MPI_MODULE";
 /// Lets the dynamic linker find weft's MPI first, where the program was compiled for one whose
 /// place weft takes, or for none, but may start or load others that were: sets LD_LIBRARY_PATH of
 /// this process, which is about to execute it, and LD_PRELOAD for the module of
-/// `mpi_module_variable`, and for that of clocks if the program may be started anew. The program is
-/// found as execvp(3) does. Returns what is wrong, for the launcher; empty: nothing.
+/// `mpi_module_variable`, for that of clocks if the program may be started anew, and for weft's MPI
+/// if the program has a DT_RPATH. The program is found as execvp(3) does. Returns what is wrong,
+/// for the launcher; empty: nothing.
 std::string prefer_own_mpi(const std::string& program, bool may_start_anew);
 
 }  // namespace weft

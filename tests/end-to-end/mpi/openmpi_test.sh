@@ -31,6 +31,7 @@ error() {
 error 'MPI_T_cvar_read: weft does not have it yet; docs/mpi.md' openmpi_absent
 error 'needs lib.* of one MPI and lib.* of another; link it with one of them' openmpi_and_mpich
 error 'an MPI is linked into it; .* without -static' static_mpi
+error 'an MPI is linked into it; .* without -static' static_mpi_shared_libc
 
 # Debian's NetPIPE. Its figures are no result; that it got through all sizes is.
 if command -v NPopenmpi >/dev/null; then
