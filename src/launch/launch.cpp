@@ -356,13 +356,13 @@ class Launcher final : private HostListener {
     tell_all(launch_message::over, "");
   }
 
-  /// The same for all ranks, most likely; one line is enough.
+  /// The same for all ranks, most likely; one line is enough. Its end is advice.
   void cannot_start(std::uint32_t rank, const std::string& why) {
     if (ending_) return;
     if (const World* world = worlds_ ? worlds_->on_ended(rank) : nullptr) {
       return refuse(*world, why);
     }
-    say_(why + where(rank));
+    say_(where(rank).empty() ? why : fmt::format("host {}: {}", ranks_[rank].host->name(), why));
     if (outcome_.code == 0) outcome_.code = cannot_execute;
     interrupt(SIGTERM);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/program_exec.hpp"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -23,6 +24,16 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/// Of any machine.
+bool is_elf(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  char magic[SELFMAG] = {};
+  const bool is = file >= 0 && ::read(file, magic, SELFMAG) == SELFMAG &&
+                  std::memcmp(magic, ELFMAG, SELFMAG) == 0;
+  if (file >= 0) ::close(file);
+  return is;
+}
+
 const char* fix_for(const std::string& program, int number) {
   switch (number) {
     case ENOENT:
@@ -36,6 +47,9 @@ const char* fix_for(const std::string& program, int number) {
     case EACCES:
       return is_directory(program) ? "name a program" : "make it executable: chmod +x";
     case ENOEXEC:
+      if (is_elf(place_of_program(program))) {
+        return "it was compiled for another machine, or is damaged; compile it for this one";
+      }
       return "it is no program of this machine; a script begins with #!";
     default:
       return "try it without weft run";
@@ -49,6 +63,20 @@ std::string why_not_started(const std::string& program, int number) {
   const char* const why =
       is_directory(program) && number == EACCES ? "it is a directory" : std::strerror(number);
   return fmt::format("cannot start '{}': {}; {}", program, why, fix_for(program, number));
+}
+
+void execute_or_fail(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  // Whatever the system does not know, execvp has a shell read. The system may know programs of
+  // other machines, so it is asked.
+  const std::string place = place_of_program(command[0]);
+  if (is_elf(place)) {
+    ::execv(place.c_str(), arguments.data());
+    if (errno == ENOEXEC) return;
+  }
+  ::execvp(arguments[0], arguments.data());
 }
 
 int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
@@ -76,10 +104,7 @@ int execute_program(std::uint32_t rank, const std::vector<std::string>& command,
     (void)channel.send(launch_message::cannot_start, wrong);
     return cannot_execute;
   }
-  std::vector<char*> arguments;
-  for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
+  execute_or_fail(command);
   (void)channel.send(launch_message::cannot_start, why_not_started(command[0], errno));
   return cannot_execute;
 }

@@ -25,6 +25,10 @@ struct ProgramFiles {
 /// the fix.
 std::string why_not_started(const std::string& program, int number);
 
+/// execvp(3), except that no shell reads a program of another machine. Returns only when it cannot,
+/// with the reason in errno.
+void execute_or_fail(const std::vector<std::string>& command);
+
 /// Executes the program as that rank, with its end of the channel. Returns only when it cannot,
 /// after having told the launcher why: `cannot_execute`.
 int execute_program(std::uint32_t rank, const std::vector<std::string>& command,

@@ -59,10 +59,7 @@ JobDescription description(const SimulatedLaunch& o) {
   if (::getppid() != parent) ::_exit(1);
   ::fcntl(its_end.descriptor(), F_SETFD, 0);
   ::setenv(proxy::variable, std::to_string(its_end.descriptor()).c_str(), 1);
-  std::vector<char*> arguments;
-  for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
+  execute_or_fail(command);
   fmt::print(stderr, "weft run: {}\n", why_not_started(command[0], errno));
   std::fflush(stderr);
   ::_exit(cannot_execute);
@@ -173,10 +170,7 @@ void Child::execute(pid_t parent, int channel, int output) {
   }
   ::fcntl(channel, F_SETFD, 0);
   ::setenv(channel_variable, std::to_string(channel).c_str(), 1);
-  std::vector<char*> arguments;
-  for (std::string& a : options_.launch.command) arguments.push_back(a.data());
-  arguments.push_back(nullptr);
-  ::execvp(arguments[0], arguments.data());
+  execute_or_fail(options_.launch.command);
   const std::string why =
       fmt::format("weft run: {}\n", why_not_started(options_.launch.command.front(), errno));
   (void)!::write(STDERR_FILENO, why.data(), why.size());

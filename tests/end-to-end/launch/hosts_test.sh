@@ -76,7 +76,7 @@ expect() {
 
 # Exit codes, the output of programs, and their working directory.
 expect 3 "rank 0 ended with code 3" "${run[@]}" -n 1 -- bash -c 'exit 3'
-expect 127 "cannot start '$dir/nothing'" "${run[@]}" -- "$dir/nothing"
+expect 127 "weft run: host alpha: cannot start '$dir/nothing'" "${run[@]}" -n 2 -- "$dir/nothing"
 expect 143 "was ended by signal 15" "${run[@]}" -n 3 -- bash -c 'kill $$'
 expect 0 "" "${run[@]}" -n 2 -- bash -c 'echo "here: $PWD"; echo -n unfinished'
 (($(grep -o "here: $PWD" "$dir/out" | wc -l) == 2)) || fail "not in $PWD: $(cat "$dir/out")"

@@ -82,6 +82,13 @@ echo 'no program' >"$dir/data"
 start -- "$dir/data"
 ends_with 127 "a file that is no program"
 says "make it executable"
+# A shell would take it for a script.
+head -c 4096 /bin/true >"$dir/foreign"
+printf '\xff\x7f' | dd of="$dir/foreign" bs=1 seek=18 conv=notrunc status=none
+chmod +x "$dir/foreign"
+start -- "$dir/foreign"
+ends_with 127 "a program of another machine"
+says "^weft run: cannot start '$dir/foreign': .*it was compiled for another machine"
 start -- "$dir"
 ends_with 127 "a directory"
 says "it is a directory; name a program"
