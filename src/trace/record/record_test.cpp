@@ -34,11 +34,12 @@ class record : public testing::TestWithParam<const char*> {
 
   std::string directory() const { return (base_ / "trace").string(); }
   /// Records a test program on four ranks; its path is skipped for if it was not built.
-  Result<Merged> run(const std::string& program) {
+  Result<Merged> run(const std::string& program, std::vector<std::string> arguments = {}) {
     const std::string mpi = GetParam();
     const std::string path = std::string(WEFT_PROGRAMS) + "/trace_" + program + "_" + mpi;
-    return record_program(
-        {.command = {"mpirun." + mpi, "-n", "4", path}, .directory = directory()});
+    std::vector<std::string> command = {"mpirun." + mpi, "-n", "4", path};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return record_program({.command = command, .directory = directory()});
   }
   bool is_built(const std::string& program) const {
     return fs::exists(std::string(WEFT_PROGRAMS) + "/trace_" + program + "_" + GetParam()) &&
@@ -86,6 +87,14 @@ TEST_P(record, records_programs_in_fortran) {
   EXPECT_EQ(summary.messages, 4U * 3 + 1);
   EXPECT_EQ(summary.bytes, 4U * 3 * 8000 + 80);
   EXPECT_EQ(summary.collectives, 1U);
+}
+
+/// Some MPIs carry out calls on files by collectives that the recording has, too.
+TEST_P(record, records_programs_with_files) {
+  if (!is_built("files")) GTEST_SKIP() << "no compiler of " << GetParam();
+  const auto merged = run("files", {(base_ / "file").string()});
+  ASSERT_TRUE(merged.ok()) << merged.error().message;
+  EXPECT_GE(replayed().collectives, 1U);
 }
 
 TEST_P(record, says_that_a_program_failed_and_makes_no_archive) {

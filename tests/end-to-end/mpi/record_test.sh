@@ -15,10 +15,11 @@ topology = "star:4"
 preset = "ib-edr"
 TOML
 
-# recorded NAME MESSAGES COLLECTIVES PROGRAM [OPTIONS OF WEFT RUN]
+# recorded NAME MESSAGES COLLECTIVES PROGRAM [OPTIONS OF WEFT RUN], with the words of the array `arguments`
+arguments=()
 recorded() {
   local trace=$dir/$1/traces.otf2
-  "$weft" trace record --out "$dir/$1" -- "$weft" run -n 4 "${@:5}" -- "$4" >"$dir/out" 2>&1 ||
+  "$weft" trace record --out "$dir/$1" -- "$weft" run -n 4 "${@:5}" -- "$4" "${arguments[@]}" >"$dir/out" 2>&1 ||
     fail "$1 is not recorded: $(cat "$dir/out")"
   "$weft" trace check "$trace" >"$dir/out" 2>&1 || fail "$1: $(cat "$dir/out")"
   "$weft" trace info "$trace" >"$dir/out"
@@ -33,6 +34,10 @@ for abi in "$@"; do
   recorded "exchange-$abi" 82 43 "$programs/trace_exchange_$abi"
   recorded "halo-$abi" 13 1 "$programs/trace_halo_$abi"
   recorded "tcp-$abi" 82 43 "$programs/trace_exchange_$abi" --fabric tcp
+  # What weft does for a call on a file is none of the program's calls.
+  arguments=("$dir/file")
+  recorded "files-$abi" 0 1 "$programs/trace_files_$abi"
+  arguments=()
 done
 
 # In a simulation, by its time: all computing takes none, so that it is the recorded time that the network takes.
