@@ -20,9 +20,11 @@
 #include "cli/run_places.hpp"
 #include "cli/suggestions.hpp"
 #include "fabric/choice/fabric_choice.hpp"
+#include "fabric/mpi/mpi.hpp"
 #include "fabric/shaped/shaped.hpp"
 #include "launch/agent.hpp"
 #include "launch/launch.hpp"
+#include "launch/own_mpi.hpp"
 #include "runtime/membership/host_names.hpp"
 
 namespace weft::cli {
@@ -80,6 +82,9 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
 /// Checks once, instead of in every process of this machine, what the processes need of it. Other
 /// hosts may differ.
 Result<void> check_here(const LaunchOptions& launch) {
+  if (is_mpi(launch.fabric) && names_mpi(launch.command.front())) {
+    return refuse_program_of_mpi("--fabric", launch.fabric);
+  }
   if (!launch.hosts.empty()) return check_fabric(launch.fabric);
   if (!launch.network.empty()) {
     const auto address = address_in_network(launch.network, local_addresses());

@@ -157,7 +157,7 @@ void log_as(NodeId self) {
 
 }  // namespace
 
-Result<JobInvitation> JobInvitation::take() {
+Result<JobInvitation> JobInvitation::take(bool is_of_mpi) {
   occupy_closed_streams();
   JobInvitation invitation;
   const char* fabric = std::getenv(fabric_variable);
@@ -188,6 +188,7 @@ Result<JobInvitation> JobInvitation::take() {
     if (!rank) return std::move(rank).error();
     if (auto taken = take_file(invitation, path, *rank); !taken) return std::move(taken).error();
   } else if (fabric != nullptr && is_mpi(fabric)) {
+    if (is_of_mpi) return refuse_program_of_mpi(fabric_variable, fabric);
     // MPI is the launcher's client itself; there is no place for another.
     auto mpi = open_mpi(fabric);
     if (!mpi) return std::move(mpi).error();

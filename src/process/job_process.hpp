@@ -36,7 +36,8 @@ struct JobInvitation {
 
   /// The job that the environment describes; a job of this process alone if it describes none.
   /// Errors name the variable, its value and the fix.
-  static Result<JobInvitation> take();
+  /// `is_of_mpi`: it is a program of MPI, which cannot have an MPI as its fabric.
+  static Result<JobInvitation> take(bool is_of_mpi = false);
 };
 
 class JobProcess final : public JoinedProcess {

@@ -179,6 +179,13 @@ bool is_mpi(const std::string& name) {
   return name == "mpi" || name.starts_with("mpi:");
 }
 
+Error refuse_program_of_mpi(const std::string& option, const std::string& name) {
+  return invalid(
+      "{}: '{}' carries programs that are linked to weft, and programs of MPI cannot run over it; "
+      "choose auto, tcp or libfabric:PROVIDER",
+      option, name);
+}
+
 std::string mpi_address(NodeId rank) {
   return fmt::format("mpi:{}", rank.value());
 }

@@ -24,6 +24,9 @@ class MpiFabric : public Fabric {
 
 /// Returns whether `name` is "mpi", "mpi:openmpi" or "mpi:mpich".
 bool is_mpi(const std::string& name);
+/// For a program of MPI, which has weft's library in the place of the one that would carry its
+/// messages. `option` gave the name.
+Error refuse_program_of_mpi(const std::string& option, const std::string& name);
 /// The address of that rank, for `add_peer`.
 std::string mpi_address(NodeId rank);
 

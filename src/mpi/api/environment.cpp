@@ -72,7 +72,7 @@ std::terminate_handler other_end = nullptr;  // of the program's exceptions
 void join_job(const char* function) {
   other_end = std::set_terminate(end_without_memory);
   Library& mpi = library();
-  auto invitation = JobInvitation::take();
+  auto invitation = JobInvitation::take(true);
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
   invitation->may_grow = true;
   auto process = JobProcess::join(std::move(invitation).value());

@@ -407,6 +407,18 @@ got=$("$weft" run -n 1 --restart on-failure -- sh -c 'printf unfinished; sleep 5
 got=$(timeout 60 "$weft" run -n 2 --restart on-failure -- seq 1 2000000 | wc -l) || fail "much output ends with $?"
 ((got == 4000000)) || fail "of much output $got lines came"
 
+# The fabric 'mpi' would load the library in whose place weft's is.
+refused="'mpi' carries programs that are linked to weft, and programs of MPI cannot run over it; choose auto, tcp or"
+code=0
+"$weft" run -n 2 --fabric mpi -- "$programs"/mpi_exchange 1 >"$dir/out" 2>&1 || code=$?
+((code == 2)) && [[ $(cat "$dir/out") == "weft: --fabric: $refused"* ]] ||
+  fail "over mpi, code $code: $(cat "$dir/out")"
+code=0
+WEFT_FABRIC=mpi PMI_RANK=0 LD_LIBRARY_PATH=$(dirname -- "$weft")/weft-mpi/mpich "$programs"/mpi_exchange 1 \
+  >"$dir/out" 2>&1 || code=$?
+((code == 1)) && [[ $(cat "$dir/out") == "MPI_Init: WEFT_FABRIC: $refused"* ]] ||
+  fail "over mpi by mpirun, code $code: $(cat "$dir/out")"
+
 # A rank without standard streams does not print into weft's sockets.
 # shellcheck disable=SC2016
 for how in "" "--restart on-failure"; do
