@@ -25,6 +25,7 @@
 #include "launch/agent.hpp"
 #include "launch/launch.hpp"
 #include "launch/own_mpi.hpp"
+#include "launch/simulated.hpp"
 #include "runtime/membership/host_names.hpp"
 
 namespace weft::cli {
@@ -74,6 +75,9 @@ Result<void> check_needed(const CLI::App& app, const LaunchOptions& launch) {
     lacks = "--outbox SIZE";
   }
   if (given != nullptr) return invalid("{}: means nothing without {}", given, lacks);
+  if (is_of_scenario(launch)) {
+    if (auto good = check_restarts(launch); !good) return good;
+  }
   if (!launch.restart_all || (launch.file.empty() && !is_of_scenario(launch))) return {};
   return invalid("--restart: 'all' restarts real processes of one launcher; use on-failure with {}",
                  launch.file.empty() ? "a simulation" : "--config");

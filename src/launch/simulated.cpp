@@ -340,13 +340,16 @@ class Swarm {
 
 }  // namespace
 
+Result<void> check_restarts(const LaunchOptions& launch) {
+  if (!launch.restart || !names_mpi(launch.command.front())) return {};
+  return invalid(
+      "--restart {}: ranks of '{}', a program of MPI, are not started anew in a simulation; leave "
+      "the option out, or run it without --fabric {}",
+      launch.restart_all ? "all" : "on-failure", launch.command.front(), launch.fabric);
+}
+
 Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options) {
-  if (options.launch.restart && names_mpi(options.launch.command.front())) {
-    return invalid(
-        "--restart on-failure: ranks of '{}', a program of MPI, are not started anew in a "
-        "simulation; leave the option out, or run it without --fabric {}",
-        options.launch.command.front(), options.launch.fabric);
-  }
+  if (auto good = check_restarts(options.launch); !good) return std::move(good).error();
   Child child(options);
   if (auto started = child.start(); !started) return std::move(started).error();
   while (!child.hear()) wait_for({&child});

@@ -30,7 +30,11 @@ struct SimulatedRun {
   std::string output;  ///< if it is kept: standard output and error
 };
 
-/// Starts the program once and waits for it. Errors: no processes or descriptors left.
+/// Checks that a simulation can restart ranks of the program, if the options want that. Errors: it
+/// is a program of MPI.
+Result<void> check_restarts(const LaunchOptions& launch);
+
+/// Starts the program once and waits for it. Errors: those of `check_restarts`; no processes or descriptors left.
 Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options);
 
 struct ProgramSwarm {

@@ -49,4 +49,6 @@ chmod -x "$dir/data"
 refused "cannot start '$dir/data': Permission denied; make it executable" -n 4 -- "$dir/data"
 (($(wc -l <"$dir/out") == 1)) || fail "more than a line: $(cat "$dir/out")"
 refused 'needs a program that is linked to weft, or to MPICH or Open MPI' -n 2 -- /bin/true
-refused '--restart on-failure: ranks of' -n 2 --restart on-failure -- "$program"
+for how in on-failure all; do
+  refused "--restart $how: ranks of '$program', a program of MPI, are not" -n 2 --restart $how -- "$program"
+done
