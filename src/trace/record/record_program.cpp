@@ -139,6 +139,16 @@ Result<void> written(const std::string& recordings) {
   return {};
 }
 
+/// The module does not go into programs that start or load others: the file of a rank has to be one
+/// program's.
+Error nothing_recorded() {
+  return {ErrorCode::not_found,
+          "no rank left a recording: under weft run the program itself has to be linked to weft or "
+          "compiled for an MPI, and scripts, python3 and programs that need MPI only through a "
+          "library cannot be recorded; give weft run the MPI program, and if it is one, let its "
+          "hosts share the directory of --out"};
+}
+
 }  // namespace
 
 Result<Merged> record_program(const RecordOptions& options) {
@@ -164,6 +174,7 @@ Result<Merged> record_program(const RecordOptions& options) {
     return Error{ran.error().code, fmt::format("{}: no archive is made; {} has what was recorded",
                                                ran.error().message, recordings)};
   }
+  if (!launch->variables.empty() && fs::remove(recordings, error)) return nothing_recorded();
   auto merged = merge_recordings(recordings, options.directory);
   if (merged) {
     fs::remove_all(recordings, error);

@@ -59,6 +59,13 @@ code=0
 ((code != 0)) && grep -q 'nothing was recorded' "$dir/out" && [[ ! -e $dir/none.recordings ]] ||
   fail "without a recording: $(ls -d "$dir"/none*; cat "$dir/out")"
 
+# Nor of a script, into which no module is loaded, and the reason is named.
+code=0
+"$weft" trace record --out "$dir/script" -- "$weft" run -n 2 -- sh -c 'exec "$0"' "$programs/trace_exchange_$1" \
+  >"$dir/out" 2>&1 || code=$?
+((code != 0)) && grep -q 'scripts, python3 and programs that need MPI only through a library cannot be' "$dir/out" &&
+  [[ ! -e $dir/script.recordings ]] || fail "of a script, code $code: $(cat "$dir/out")"
+
 # A rank beyond its limit of file sizes or of time is named as the reason.
 ends() {
   code=0
