@@ -89,21 +89,13 @@ Result<Json> read_report(const std::string& text) {
   }
 }
 
-/// It ended well and has said nothing of itself.
-Error is_no_program(const LaunchOptions& launch) {
-  return invalid(
-      "'{}' never called weft::run_program: --fabric {} needs a program that is linked to weft, or "
-      "to MPICH or Open MPI",
-      launch.command.front(), launch.fabric);
-}
-
 void run_one(const SimulatedLaunch& launch, bool json, Outcome& outcome) {
   const Instant start = monotonic_now();
   const auto run = launch_simulated(launch);
   if (!run) return report_error(run.error(), outcome);
   outcome.code = static_cast<ExitCode>(run->code);
   if (run->report.empty()) {
-    if (run->code == 0) report_error(is_no_program(launch.launch), outcome);
+    if (run->code == 0) report_error(never_joined(launch.launch), outcome);
     return;
   }
   auto report = read_report(run->report);
@@ -167,6 +159,9 @@ void print_swarm(const LaunchOptions& launch, const ProgramSwarmOutcome& o, doub
     fmt::print("seed {}: {}\n  {}\n", o.failures[i].seed, o.failures[i].what,
                replay(launch, o.failures[i].seed));
   }
+  if (o.results.empty()) {
+    fmt::print("no line of the output has the word checksum: only exit codes were compared\n");
+  }
   if (o.failures.size() > most_printed) {
     fmt::print("and {} more\n", o.failures.size() - most_printed);
   }
@@ -226,8 +221,11 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options) {
     options.seeds = *seeds;
     return std::string();
   };
-  add_text_option(command, "--seeds", read,
-                  "run the program with each of these seeds, and compare the printed checksums", "")
+  add_text_option(
+      command, "--seeds", read,
+      "run the program with each of these seeds, and compare the lines that have the word "
+      "checksum",
+      "")
       ->type_name("A..B")
       ->group(group);
   command.add_option("--jobs", options.jobs, "number of seeds to run at a time")

@@ -295,10 +295,7 @@ class Swarm {
                      last_line(run->output));
     }
     if (run->report.empty()) {
-      return invalid(
-          "'{}' never called weft::run_program: a simulation needs a program that is linked to "
-          "weft",
-          quiet.launch.command.front());
+      return never_joined(quiet.launch);
     }
     expected_ = results_in(run->output);
     outcome_.results.assign(expected_.begin(), expected_.end());
@@ -346,6 +343,13 @@ Result<void> check_restarts(const LaunchOptions& launch) {
       "--restart {}: ranks of '{}', a program of MPI, are not started anew in a simulation; leave "
       "the option out, or run it without --fabric {}",
       launch.restart_all ? "all" : "on-failure", launch.command.front(), launch.fabric);
+}
+
+Error never_joined(const LaunchOptions& launch) {
+  return invalid(
+      "'{}' never called weft::run_program: --fabric {} needs a program that is itself linked to "
+      "weft, or to MPICH, Open MPI or the standard's ABI; a script that starts one is none",
+      launch.command.front(), launch.fabric);
 }
 
 Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options) {

@@ -48,7 +48,18 @@ cp "$program" "$dir/data"
 chmod -x "$dir/data"
 refused "cannot start '$dir/data': Permission denied; make it executable" -n 4 -- "$dir/data"
 (($(wc -l <"$dir/out") == 1)) || fail "more than a line: $(cat "$dir/out")"
-refused 'needs a program that is linked to weft, or to MPICH or Open MPI' -n 2 -- /bin/true
+refused "program that is itself linked to weft, or to MPICH, Open MPI or the standard's ABI; a script" -n 2 -- /bin/true
+cat >"$dir/script" <<'SH'
+#!/bin/sh
+exit 0
+SH
+chmod +x "$dir/script"
+refused "'$dir/script' never called .* a script that starts one is none" -n 2 -- "$dir/script"
 for how in on-failure all; do
   refused "--restart $how: ranks of '$program', a program of MPI, are not" -n 2 --restart $how -- "$program"
 done
+
+# Seeds differ in lines with the word checksum, and this program prints none.
+simulated -n 2 --seeds 1..2 -- "$program" >"$dir/out"
+(($(grep -c '^no line of the output has the word checksum: only exit codes were compared$' "$dir/out") == 1)) ||
+  fail "seeds without a checksum: $(cat "$dir/out")"
