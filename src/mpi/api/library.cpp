@@ -74,7 +74,7 @@ void end_job(int code, const std::string& why) {
   std::fflush(nullptr);
   const bool has_diverged = (mpi.questions != nullptr && mpi.questions->has_diverged()) ||
                             (mpi.process != nullptr && mpi.process->has_diverged());
-  const bool is_hopeless = has_diverged ||
+  const bool is_hopeless = has_diverged || mpi.has_lasting_error ||
                            (mpi.questions != nullptr && mpi.questions->is_hopeless()) ||
                            (mpi.transfer != nullptr && mpi.transfer->has_disagreement());
   // A launcher says why.
@@ -101,6 +101,15 @@ int Call::fail(const Communicator* communicator, int error, const std::string& w
   const std::string rank =
       mpi.is_initialized ? fmt::format("rank {}: ", mpi.world.group.rank) : std::string();
   end_job(1, fmt::format("{}{}: {}", rank, function, what));
+}
+
+int Call::fail_in_each_life(const Communicator* communicator, int error,
+                            const std::string& what) const {
+  bool& has_lasting_error = library().has_lasting_error;
+  has_lasting_error = true;
+  const int code = fail(communicator, error, what);
+  has_lasting_error = false;
+  return code;
 }
 
 void Call::refuse_closed() const {

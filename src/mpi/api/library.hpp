@@ -208,6 +208,7 @@ struct Library {
   MPI_Comm parent = MPI_COMM_NULL;     ///< of a world that others had started
   MPI_Comm everybody = MPI_COMM_NULL;  ///< of the job's nodes, for ports
   bool is_asking = false;              ///< a thread waits for an answer of the launcher
+  bool has_lasting_error = false;      ///< see Call::fail_in_each_life
   Objects<Communicator> communicators;
   Objects<MadeType> types;
   std::vector<int> freed_types;  ///< numbers of those that may still be used
@@ -294,7 +295,10 @@ struct Call {
   /// Ends the program with one line, unless the communicator returns errors: then that error, or
   /// another one that its handler makes of it. Never success, so that nothing wrong goes on.
   int fail(const Communicator* communicator, int error, const std::string& what) const;
-  /// The same with a text that fmt::format makes.
+  /// The same where each later life of this process would meet the error as well: if it ends the
+  /// program, weft run starts none.
+  int fail_in_each_life(const Communicator* communicator, int error, const std::string& what) const;
+  /// `fail` with a text that fmt::format makes.
   template <class Arg, class... Args>
   int fail(const Communicator* communicator, int error, fmt::format_string<Arg, Args...> format,
            Arg&& arg, Args&&... args) const {

@@ -194,7 +194,13 @@ int ask_about_name(const Call& call, const LauncherQuestion& question, int error
   const auto answer =
       is_alone ? Result<LauncherAnswer>(answer_here(question)) : ask_launcher(question);
   const std::string why = answer ? answer->refusal : answer.error().message;
-  if (!why.empty()) return call.fail(&library().world, error_class, why);
+  if (!why.empty()) {
+    const Library& mpi = library();
+    // With restarts weft run refuses every name.
+    return mpi.process->job().retain && !mpi.transfer->failure()
+               ? call.fail_in_each_life(&mpi.world, error_class, why)
+               : call.fail(&mpi.world, error_class, why);
+  }
   value = answer->value;
   return MPI_SUCCESS;
 }

@@ -104,7 +104,12 @@ int run_spawn(const SpawnCall& spawn, std::vector<SpawnedProgram> programs, std:
     std::fill_n(codes, what.processes, why.empty() ? MPI_SUCCESS : MPI_ERR_SPAWN);
   }
   *made = MPI_COMM_NULL;
-  if (!why.empty()) return spawn.call.fail(&spawn.parents, what.error_class, why);
+  if (!why.empty()) {
+    // With restarts weft run refuses every spawn.
+    return library().process->job().retain
+               ? spawn.call.fail_in_each_life(&spawn.parents, what.error_class, why)
+               : spawn.call.fail(&spawn.parents, what.error_class, why);
+  }
   *made = connect_groups(spawn.parents, spawned_generation(what.first),
                          members_of_world(what.first, what.processes));
   return MPI_SUCCESS;

@@ -36,6 +36,8 @@ refused() {
 }
 refused 'MPI_Comm_spawn: weft run cannot start processes.*with --restart or --config' \
   "$weft" run -n 2 --restart on-failure -- "$program"
+# No other life could do better.
+! grep -q 'starting it anew' "$dir/out" || fail "a rank starts anew in vain: $(cat "$dir/out")"
 # Those of the standard's ABI find weft's library by themselves.
 [[ $program != */standard_* ]] || refused 'MPI_Comm_spawn: it needs weft run' "$program"
 
