@@ -239,6 +239,7 @@ Result<std::unique_ptr<JobProcess>> JobProcess::join(JobInvitation invitation) {
   auto proxy = std::move(invitation.proxy);
   std::unique_ptr<JobProcess> process(new JobProcess(std::move(invitation)));
   if (proxy != nullptr) {
+    proxy->name_waits(invitation.waits_in);
     process->waiter_ = &proxy->waiter();
     process->fabric_ = std::move(proxy);
   }

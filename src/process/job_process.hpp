@@ -33,6 +33,9 @@ struct JobInvitation {
   /// Processes may be started while the job runs (`JobDescription::room`); those of weft's own
   /// programs have none.
   bool may_grow = false;
+  /// Returns the name of the call in which the program waits, or null. A simulation shows it when
+  /// the program does not end.
+  const char* (*waits_in)() = nullptr;
 
   /// The job that the environment describes; a job of this process alone if it describes none.
   /// Errors name the variable, its value and the fix.

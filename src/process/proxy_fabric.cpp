@@ -131,6 +131,8 @@ void ProxyFabric::SimulatedTime::busy(Instant) {
 void ProxyFabric::SimulatedTime::idle(Instant, Fabric&, Instant deadline) {
   std::string text;
   proxy::put(text, deadline.ticks());
+  const char* const call = fabric_.waits_in_ != nullptr ? fabric_.waits_in_() : nullptr;
+  if (call != nullptr) text += call;
   fabric_.ask(proxy::idle, text);
 }
 

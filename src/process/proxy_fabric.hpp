@@ -28,6 +28,8 @@ class ProxyFabric final : public Fabric {
   const std::string& job() const { return job_; }
   /// Time, as the simulation lets it pass. Valid as long as this.
   Waiter& waiter() { return waiter_; }
+  /// Null: waits have no names. See JobInvitation::waits_in.
+  void name_waits(const char* (*waits_in)()) { waits_in_ = waits_in; }
 
   const FabricLimits& limits() const override { return limits_; }
   std::string_view name() const override { return "sim"; }
@@ -68,6 +70,7 @@ class ProxyFabric final : public Fabric {
   std::int64_t computes_from_ns_ = 0;  // of its thread's processor time
   Instant now_{};
   bool over_ = false;
+  const char* (*waits_in_)() = nullptr;
 };
 
 }  // namespace weft

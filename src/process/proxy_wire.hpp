@@ -26,7 +26,7 @@ inline constexpr char expose = 'e';   ///< the memory's bytes → RemoteRegion
 inline constexpr char retract = 'r';  ///< RemoteRegion → the memory's bytes
 inline constexpr char look = 't';     ///< at the clock
 inline constexpr char busy = 'b';     ///< a turn did something
-inline constexpr char idle = 'i';     ///< i64: deadline, ns
+inline constexpr char idle = 'i';     ///< i64: deadline, ns; name of the call, if it has one
 inline constexpr char left = 'l';     ///< the process has left the job, and communicates no more
 
 struct Answered {

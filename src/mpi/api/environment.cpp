@@ -75,6 +75,7 @@ void join_job(const char* function) {
   auto invitation = JobInvitation::take(true);
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
   invitation->may_grow = true;
+  invitation->waits_in = Held::outermost_call;
   auto process = JobProcess::join(std::move(invitation).value());
   // The launcher has said why it ends the job.
   if (!process && process.error().code == ErrorCode::cancelled) ::_exit(1);

@@ -262,9 +262,19 @@ class Held {
   Held() : holds_(has_threads().load(std::memory_order_relaxed)) {
     holds_ ? enter() : static_cast<void>(++calls_);
   }
+  /// Of the call `function`: the outermost one gives its name.
+  explicit Held(const char* function) : Held() {
+    names_ = !holds_ && outermost_ == nullptr;
+    if (names_) outermost_ = function;
+  }
   Held(const Held&) : Held() {}
   Held& operator=(const Held&) { return *this; }
-  ~Held() { holds_ ? leave() : static_cast<void>(--calls_); }
+  ~Held() {
+    if (names_) outermost_ = nullptr;
+    holds_ ? leave() : static_cast<void>(--calls_);
+  }
+  /// Returns the name of the call that the program is in. Null: none, or several threads make them.
+  static const char* outermost_call() { return outermost_; }
   /// This thread is in a call.
   static bool is_in_call();
   /// Calls come from several threads.
@@ -278,7 +288,9 @@ class Held {
   static void leave();
 
   static inline constinit int calls_ = 0;  // under way, where one thread makes them all
+  static inline constinit const char* outermost_ = nullptr;
   bool holds_;
+  bool names_ = false;
 };
 /// From now on calls come from several threads at a time.
 void allow_threads(Transfer& transfer);
@@ -290,7 +302,7 @@ bool is_alone();
 /// The MPI call under way, which finds its objects and reports its errors.
 struct Call {
   const char* function;
-  Held held{};
+  Held held{function};
   mutable bool is_forgiven = false;  ///< an error handler made success of the error
   /// Ends the program with one line, unless the communicator returns errors: then that error, or
   /// another one that its handler makes of it. Never success, so that nothing wrong goes on.

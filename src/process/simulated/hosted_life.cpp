@@ -15,7 +15,7 @@ constexpr PicoDuration most_owed = PicoDuration::microseconds(1);
 }  // namespace
 
 HostedLife::HostedLife(SimulatedRank& rank)
-    : rank_(rank), fiber_(rank.shared_.scenario.programs.stack, [this] {
+    : rank_(rank), quiet_since_(rank.now()), fiber_(rank.shared_.scenario.programs.stack, [this] {
         code_ = live();
         pay();
       }) {}
@@ -45,6 +45,7 @@ void HostedLife::pay(PicoDuration at_least) {
   const CountedFabric::Counts done = fabric().take_counts();
   times().messages += done.posted;
   times().bytes += done.bytes;
+  if (done.posted + done.received > 0) quiet_since_ = rank_.now();
   const auto handled = static_cast<std::int64_t>(done.posted + done.received);
   owed_messaging_ += shared().scenario.network.host_overhead * handled;
   if (owed_computing_ > PicoDuration{}) {
@@ -73,7 +74,9 @@ void HostedLife::wait_until(Instant deadline) {
   rank_.forget_wake();
   rank_.wake_at(rank_.clock().when(deadline));
   rank_.wake_at(rank_.ready_at());
+  waits_ = true;
   sleep(times().waiting);
+  waits_ = false;
 }
 
 }  // namespace weft

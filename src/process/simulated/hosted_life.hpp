@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "process/simulated/fiber.hpp"
@@ -21,6 +22,12 @@ class HostedLife {
   void resume();
   bool ended() const { return fiber_.ended(); }
   int code() const { return code_; }
+  /// Returns whether it waits for its fabric, or for a deadline.
+  bool waits() const { return waits_; }
+  /// Returns the call in which it waits, if that has a name.
+  virtual std::string waits_in() const { return {}; }
+  /// Returns when it last sent or received.
+  PicoInstant quiet_since() const { return quiet_since_; }
 
  protected:
   /// The time that a turn of the message layer takes: two processes cannot exchange messages in no
@@ -62,6 +69,8 @@ class HostedLife {
 
   PicoDuration owed_messaging_{};  // of the processor's time, which has not passed yet
   PicoDuration owed_computing_{};
+  PicoInstant quiet_since_{};
+  bool waits_ = false;
   int code_ = 0;
   Fiber fiber_;
 };

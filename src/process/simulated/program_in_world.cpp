@@ -10,12 +10,17 @@
 #include "base/log.hpp"
 #include "base/make_error.hpp"
 #include "base/process_end.hpp"
+#include "process/simulated/hosted_life.hpp"
 #include "sim/run/stuck.hpp"
 
 namespace weft {
 namespace {
 
 constexpr int code_of_killed = 128 + 9;
+/// Ranks that an error names; it counts all.
+constexpr std::size_t most_named = 8;
+/// A wait that is repeated takes a few seconds at most (mpi/object/transfer).
+constexpr PicoDuration longest_turn = PicoDuration::seconds(10);
 /// The launcher's word takes so long.
 constexpr PicoDuration word_takes = PicoDuration::milliseconds(1);
 
@@ -70,12 +75,14 @@ Result<void> ProgramInWorld::look_around() {
   if (!faults_ && is_connected()) {
     if (auto good = begin_programs(); !good) return good;
   }
-  if (engine().idle()) return stuck();
+  if (engine().idle() || is_still()) return stuck();
   if (engine().next_time() < limit_) return {};
+  const std::string waiting = who_waits(false);
   return make_error(
       ErrorCode::timed_out,
-      "the program did not end within {} simulated seconds; programs.limit is the limit",
-      world().scenario().programs.limit.to_seconds());
+      "the program did not end within {} simulated seconds; programs.limit is the limit{}{}",
+      world().scenario().programs.limit.to_seconds(), waiting.empty() ? "" : "; in the end ",
+      waiting);
 }
 
 bool ProgramInWorld::is_connected() const {
@@ -121,15 +128,37 @@ Error ProgramInWorld::stuck() const {
   if (auto moves = sim::check_standstill(world().network()); !moves) {
     return std::move(moves).error();
   }
+  return make_error(ErrorCode::unavailable, "nothing happens any more, and {}", who_waits(true));
+}
+
+std::string ProgramInWorld::who_waits(bool all_do) const {
   std::string who;
   std::size_t waiting = 0;
   for (const auto& rank : ranks_) {
-    if (!rank->alive()) continue;
-    if (++waiting <= 8) who += fmt::format("{}{}", waiting > 1 ? ", " : "", rank->self().value());
+    const HostedLife* const life = rank->waiting();
+    if (!rank->alive() || (life == nullptr && !all_do) || ++waiting > most_named) continue;
+    const std::string call = life != nullptr ? life->waits_in() : "";
+    who += fmt::format("{}{}{}", waiting > 1 ? ", " : "", rank->self().value(),
+                       call.empty() ? "" : fmt::format(" (in {})", call));
   }
-  return make_error(ErrorCode::unavailable,
-                    "nothing happens any more, and {} processes wait for messages: rank{} {}{}",
-                    waiting, waiting == 1 ? "" : "s", who, waiting > 8 ? ", …" : "");
+  if (waiting == 0) return {};
+  return fmt::format("{} process{} for messages: rank{} {}{}", waiting,
+                     waiting == 1 ? " waits" : "es wait", waiting == 1 ? "" : "s", who,
+                     waiting > most_named ? ", …" : "");
+}
+
+bool ProgramInWorld::is_still() {
+  if (now() < next_look_for_stillness_ || !faults_) return false;
+  next_look_for_stillness_ = now() + PicoDuration::seconds(1);
+  if (ending_ || decided_ || job_.timeout == Duration::max()) return false;
+  if (faults_->next_deadline() != Instant::never()) return false;
+  if (!world().network().at_rest() || world().network().links_down() > 0) return false;
+  const PicoDuration patience = to_pico(std::max(job_.timeout, job_.peer_timeout)) + longest_turn;
+  return std::all_of(ranks_.begin(), ranks_.end(), [&](const auto& rank) {
+    if (!rank->alive()) return true;
+    const HostedLife* const life = rank->waiting();
+    return life != nullptr && now() - life->quiet_since() > patience;
+  });
 }
 
 SimulatedOutcome ProgramInWorld::outcome() {

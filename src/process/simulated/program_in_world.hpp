@@ -68,7 +68,13 @@ class ProgramInWorld final : public sim::Job, private sim::HostedJob, private si
   void on_death(std::uint32_t rank, int code, const std::string& how);
   void finish(std::uint32_t rank);
   void say_over();
+  /// All have waited without a message for longer than any has patience, and will for ever, though
+  /// their waits have deadlines after which they wait again. Looks once in a simulated second.
+  bool is_still();
   Error stuck() const;
+  /// How many processes wait, and which, in which calls. Empty: none does. `all_do`: those that are
+  /// alive.
+  std::string who_waits(bool all_do) const;
   void next_fault();
   void play_faults();
   void on_timer(std::uint16_t detail, std::uint64_t payload) override;
@@ -92,6 +98,7 @@ class ProgramInWorld final : public sim::Job, private sim::HostedJob, private si
   PicoInstant begun_{};
   PicoInstant ended_{};
   PicoInstant limit_ = PicoInstant::never();
+  PicoInstant next_look_for_stillness_{};
   std::uint32_t crashes_ = 0;
   std::uint32_t restarts_ = 0;
   int code_ = 0;

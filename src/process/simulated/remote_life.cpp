@@ -127,6 +127,7 @@ bool RemoteLife::answer(char kind, proxy::Taken& taken, std::string& text) {
     case proxy::idle: {
       std::int64_t deadline = 0;
       if (!taken.take(deadline)) return false;
+      waits_in_ = taken.rest();
       wait_until(Instant(deadline));
       return true;
     }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ class RemoteLife final : public HostedLife {
   RemoteLife(SimulatedRank& rank, const ProcessStarter& start) : HostedLife(rank), start_(start) {}
   /// Kills the process, if it still runs.
   ~RemoteLife() override;
+  std::string waits_in() const override { return waits_in_; }
 
  private:
   /// An operation under way. A write's bytes stay here until it is over.
@@ -54,6 +56,7 @@ class RemoteLife final : public HostedLife {
   const ProcessStarter& start_;
   Channel channel_;
   pid_t pid_ = -1;
+  std::string waits_in_;  // the call of the last wait
   bool has_joined_ = false;
   bool has_left_ = false;
   std::int64_t computed_ns_ = 0;

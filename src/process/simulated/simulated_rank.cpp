@@ -44,6 +44,10 @@ void SimulatedRank::close() {
   fabric_.reset();
 }
 
+const HostedLife* SimulatedRank::waiting() const {
+  return alive() && !paused() && life_ != nullptr && life_->waits() ? life_.get() : nullptr;
+}
+
 PicoInstant SimulatedRank::ready_at() const {
   return static_cast<const sim::SimEndpoint&>(fabric_->inner()).ready_at();
 }

@@ -46,6 +46,8 @@ class SimulatedRank final : public sim::HostedProcess {
   /// It looks whether there is news, during any wait.
   void wake() { wake_at(now()); }
 
+  /// Returns its life if that waits, and is not paused; else null.
+  const HostedLife* waiting() const;
   Fabric& fabric() { return *fabric_; }
   /// Returns how often its fabric has said that there is something.
   std::uint64_t calls() const { return calls_; }

@@ -44,6 +44,9 @@ refused 'rank 1 ended with code 3' -n 2 -- "$program" exit
 refused 'rank 1 exited without MPI_Finalize' -n 2 -- "$program" silent
 refused 'rank 0 exited without MPI_Init' -n 1 -- "$program" alone
 refused '5 processes, 1 on a host, need 5 hosts' -n 5 -- "$program"
+# Ranks that wait for each other are named, with what they wait in, long before programs.limit.
+refused 'nothing happens any more, and 2 processes wait for messages: ranks 0 (in MPI_Recv), 1 (in MPI_Finalize)$' \
+  -n 2 -- "$program" stuck
 cp "$program" "$dir/data"
 chmod -x "$dir/data"
 refused "cannot start '$dir/data': Permission denied; make it executable" -n 4 -- "$dir/data"

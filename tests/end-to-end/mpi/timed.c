@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of messages between ranks 0 and 1, by MPI's clock, and a sum of all ranks.
 //   timed [crash|exit|silent]: rank 1 kills itself, exits with code 3, or exits before
-//   MPI_Finalize; "alone": nobody calls MPI
+//   MPI_Finalize; "stuck": rank 0 receives what rank 1 does not send; "alone": nobody calls MPI
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,6 +44,9 @@ int main(int argc, char** argv) {
   double sum = 0;
   MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("sum %.17g\n", sum);
+  if (rank == 0 && strcmp(end, "stuck") == 0) {
+    MPI_Recv(bytes, 1, MPI_CHAR, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
   free(bytes);
   MPI_Finalize();
   return 0;
