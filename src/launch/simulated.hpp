@@ -37,7 +37,8 @@ Result<void> check_restarts(const LaunchOptions& launch);
 /// For a program that ended well and has not joined the simulation.
 Error never_joined(const LaunchOptions& launch);
 
-/// Starts the program once and waits for it. Errors: those of `check_restarts`; no processes or descriptors left.
+/// Starts the program once and waits for it. Errors: those of `check_restarts`; no processes or
+/// descriptors left.
 Result<SimulatedRun> launch_simulated(const SimulatedLaunch& options);
 
 struct ProgramSwarm {
