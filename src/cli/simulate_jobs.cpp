@@ -267,9 +267,7 @@ class JobsCommand {
       if (auto good = stream::check_files(settings.stream); !good) {
         return scenario_.located(job.key, good.error());
       }
-      if (auto good = stream::check_needs(settings.stream, stream::NodesRun::in_one_process,
-                                          stream::limits_of_this_machine());
-          !good) {
+      if (auto good = stream::admit(settings.stream, stream::NodesRun::in_one_process); !good) {
         return scenario_.located(job.key, good.error());
       }
       if (auto good = stream::check_in_scenario(scenario_, settings.stream, settings.local);

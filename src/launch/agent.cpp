@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/descriptor_limit.hpp"
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
 #include "launch/agent_guard.hpp"
@@ -38,6 +39,10 @@ namespace {
 constexpr Duration connect_patience = Duration::seconds(60);
 /// An earlier agent of this job needs no longer to end its processes.
 constexpr Duration guard_patience = Duration::seconds(10);
+/// The agent's own.
+constexpr std::uint64_t descriptors_of_agent = 32;
+/// A channel, what it prints and the outcomes that it keeps.
+constexpr std::uint64_t descriptors_per_agent_rank = 3;
 
 class Agent {
  public:
@@ -212,6 +217,9 @@ class Agent {
   void start(std::uint32_t rank, const std::string& description) {
     pipe_.send(agent_message::begun, rank, "");
     if (processes_->runs(rank)) return;
+    // As far as it goes: what lacks descriptors says so.
+    raise_descriptor_limit(descriptors_of_agent +
+                           descriptors_per_agent_rank * (outcomes_.size() + 1));
     HeldOutcomes& outcomes = outcomes_[rank];
     if (auto held = outcomes.begin_life(); !held) {
       return pipe_.send(agent_message::failed, rank, held.error().message);

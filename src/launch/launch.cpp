@@ -17,6 +17,7 @@
 #include "base/number_text.hpp"
 #include "base/process_end.hpp"
 #include "fabric/choice/fabric_choice.hpp"
+#include "launch/admission.hpp"
 #include "launch/all_anew.hpp"
 #include "launch/host.hpp"
 #include "launch/host_choice.hpp"
@@ -30,7 +31,6 @@
 #include "launch/remote_host.hpp"
 #include "launch/worlds.hpp"
 #include "process/job_link.hpp"
-#include "process/spill_memory.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/directory.hpp"
 
@@ -315,7 +315,9 @@ class Launcher final : private HostListener {
     }
     for (std::uint32_t rank = world.first; rank < all; ++rank) {
       ranks_[rank].host = &freest_host();
-      if (auto started = start(rank); !started) {
+      auto started = allow_ranks(options_, all);
+      if (started.ok()) started = start(rank);
+      if (!started) {
         for (std::uint32_t i = rank; i < all; ++i) lives_->skip(i);
         return refuse(*worlds_->on_ended(rank), started.error().message);
       }
@@ -589,11 +591,7 @@ class Launcher final : private HostListener {
 
 Result<LaunchOutcome> launch(const LaunchOptions& options,
                              const std::function<void(const std::string&)>& say) {
-  if (options.hosts.empty()) {
-    // Every process would say the same of it.
-    const auto spill = SpillMemory::open(ByteCount(0), options.spill);
-    if (!spill) return spill.error();
-  }
+  if (auto admitted = admit(options); !admitted) return std::move(admitted).error();
   return Launcher(options, say).run();
 }
 

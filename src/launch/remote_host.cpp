@@ -55,8 +55,10 @@ RemoteHost::~RemoteHost() {
 Result<void> RemoteHost::connect() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return make_error(ErrorCode::exhausted, "host {}: cannot make a channel to it: {}",
-                      options_.host, std::strerror(errno));
+    return make_error(
+        ErrorCode::exhausted,
+        "host {}: cannot make a channel to it: {}; raise the limit of open files (ulimit -n)",
+        options_.host, std::strerror(errno));
   }
   const pid_t parent = ::getpid();
   ssh_ = ::fork();

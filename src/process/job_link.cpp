@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "base/descriptor_limit.hpp"
 #include "base/json_members.hpp"
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
@@ -172,6 +173,8 @@ Result<void> JobLink::add_peers(Fabric& fabric, const std::string& text) {
   std::uint32_t node = 0, incarnation = 0;
   std::string address;
   while (lines >> node >> incarnation >> address) {
+    // The job may have grown, and its launcher may be one of another host, with other limits.
+    raise_descriptor_limit(descriptors_of_rank(node + 1));
     if (auto added = fabric.add_peer(NodeId(node), Incarnation(incarnation), address); !added) {
       return added;
     }

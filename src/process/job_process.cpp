@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "base/descriptor_limit.hpp"
 #include "base/log.hpp"
 #include "base/make_error.hpp"
 #include "base/number_text.hpp"
@@ -288,6 +289,9 @@ Result<void> JobProcess::open_fabric_for_job() {
     fabric_ = std::move(fabric).value();
     return {};
   }
+  // Its launcher may be none of weft's, or one of another host. As far as it goes: not all fabrics
+  // need so many.
+  raise_descriptor_limit(descriptors_of_rank(job_.nodes));
   FabricChoice choice{.name = job_.fabric,
                       .peer_timeout = job_.peer_timeout,
                       .heartbeat = job_.heartbeat,

@@ -32,7 +32,9 @@ void Channel::close() {
 Result<std::pair<Channel, Channel>> Channel::pair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return make_error(ErrorCode::exhausted, "cannot make a channel to a process: {}",
+    return make_error(ErrorCode::exhausted,
+                      "cannot make a channel to a process: {}; raise the limit of open files "
+                      "(ulimit -n)",
                       std::strerror(errno));
   }
   return std::pair(Channel(ends[0]), Channel(ends[1]));

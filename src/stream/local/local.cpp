@@ -298,7 +298,7 @@ Result<report::LimitRow> run_limit(const StreamOptions& options, const LocalOpti
   small.microslices_per_timeslice = 1;
   small.one_ring = true;
   if (auto good = check_nodes(small); !good) return std::move(good).error();
-  if (auto good = check_needs(small, runner_of(options).nodes, limits_of_this_machine()); !good) {
+  if (auto good = admit(small, runner_of(options).nodes); !good) {
     return std::move(good).error();
   }
   LocalOptions quiet = local;
@@ -323,7 +323,7 @@ Result<report::RunRecord> run_local(const StreamOptions& options, const LocalOpt
   if (auto checked = check_options(options); !checked) return std::move(checked).error();
   const JobRunner& runner = runner_of(options);
   if (auto good = check_files(options); !good) return std::move(good).error();
-  if (auto good = check_needs(options, runner.nodes, limits_of_this_machine()); !good) {
+  if (auto good = admit(options, runner.nodes); !good) {
     return std::move(good).error();
   }
   StreamOptions suited = options;

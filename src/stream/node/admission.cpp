@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor_limit.hpp"
 #include "base/existing_file.hpp"
 #include "base/make_error.hpp"
 #include "base/units.hpp"
@@ -210,10 +211,7 @@ MachineLimits limits_of_this_machine() {
   MachineLimits limits;
   limits.bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                  static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  struct rlimit files {};
-  limits.descriptors = ::getrlimit(RLIMIT_NOFILE, &files) == 0
-                           ? files.rlim_cur
-                           : std::numeric_limits<std::uint64_t>::max();
+  limits.descriptors = most_descriptors();
   struct rlimit threads {};
   limits.threads = ::getrlimit(RLIMIT_NPROC, &threads) == 0
                        ? threads.rlim_cur
@@ -237,10 +235,7 @@ Result<void> check_needs(const StreamOptions& o, NodesRun run, const MachineLimi
         o.one_ring ? "" : " or --one-ring");
   }
   if (needs.descriptors > limits.descriptors) {
-    return invalid(
-        "{}: a process needs {} file descriptors and may have {}; use fewer nodes, or raise ulimit "
-        "-n",
-        job, needs.descriptors, limits.descriptors);
+    return too_few_descriptors(job, needs.descriptors, limits.descriptors, "nodes");
   }
   if (needs.mappings > limits.mappings) {
     return invalid(
@@ -254,6 +249,12 @@ Result<void> check_needs(const StreamOptions& o, NodesRun run, const MachineLimi
         "ulimit -u, or simulate them (--fabric sim:SCENARIO.toml)",
         job, needs.processes, needs.threads, limits.threads);
   }
+  return {};
+}
+
+Result<void> admit(const StreamOptions& o, NodesRun run) {
+  if (auto good = check_needs(o, run, limits_of_this_machine()); !good) return good;
+  raise_descriptor_limit(needs_of(o, run).descriptors);
   return {};
 }
 

@@ -44,7 +44,7 @@ JobNeeds needs_of(const StreamOptions& options, NodesRun run);
 /// The limits of a machine, and of a process on it.
 struct MachineLimits {
   std::uint64_t bytes = 0;
-  std::uint64_t descriptors = 0;
+  std::uint64_t descriptors = 0;  ///< once the process has raised its limit
   std::uint64_t mappings = 0;
   std::uint64_t threads = 0;  ///< of all processes of this user
 };
@@ -58,6 +58,10 @@ Result<void> check_nodes(const StreamOptions& options);
 
 /// Refuses needs that exceed the limits; the error has both figures.
 Result<void> check_needs(const StreamOptions& options, NodesRun run, const MachineLimits& limits);
+
+/// Refuses needs that exceed this machine's limits, and raises this process's limit of open files,
+/// which its nodes inherit, where they need more.
+Result<void> admit(const StreamOptions& options, NodesRun run);
 
 /// Says what a job of processes starts when that is more than a few for each core; empty otherwise.
 std::string crowd_notice(const StreamOptions& options, unsigned cores);

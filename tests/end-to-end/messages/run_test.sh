@@ -88,6 +88,24 @@ for how in never all; do
     --outbox-fails --outbox 1KiB -- "$examples/vsum2"
 done
 expect_failure 2 "--peer-timeout: 20 ms is too short" "$weft" run -n 2 --peer-timeout 20ms -- "$examples/vsum2"
+# Too few descriptors: the limit is raised where the system allows it; else nothing starts.
+(
+  ulimit -Sn 32
+  results -n 24 -- "$examples/jac3d" 16 2 >/dev/null
+) || fail "weft run does not raise the limit of open files"
+(
+  ulimit -n 14
+  expect_failure 2 "-n 4 --fabric auto: a process needs 40 file descriptors and may have 14; use fewer processes" \
+    timeout 60 "$weft" run -n 4 --timeout 1s -- "$examples/jac3d" 16 10
+  (($(wc -l <"$dir/out") == 1)) || fail "too few descriptors are told more than once: $(cat "$dir/out")"
+)
+for fabric in auto tcp shm; do
+  # Just enough.
+  (
+    ulimit -n 48
+    results -n 8 --fabric $fabric -- "$examples/jac3d" 16 2 >/dev/null
+  ) || fail "weft run over $fabric needs more descriptors than it says"
+done
 expect_failure 2 "names no provider" "$weft" run -n 2 --fabric libfabric: -- "$examples/vsum2"
 "$weft" run -n 2 --restart on-failure --outbox 1KiB -- "$examples/vsum2" >"$dir/out" 2>&1 &
 launcher=$!
