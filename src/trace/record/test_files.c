@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* A program with one collective call of its own beside those on a file, which an MPI carries out by
-   collectives and communicators that are not the program's. */
+// SPDX-License-Identifier: Apache-2.0
+// A program with one collective call of its own beside those on a file, which an MPI carries out by
+// collectives and communicators that are not the program's.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
-#include <thread>
 
 #include "weft_run.hpp"
 
@@ -580,23 +579,6 @@ TEST(help, of_experiments_has_examples_that_end_soon) {
     EXPECT_THAT(line, HasSubstr("--iterations 20 --placements 1"));
   }
   EXPECT_GE(examples, 3u);
-}
-
-TEST(crowd, of_processes_is_announced_before_they_start) {
-  const auto notices = [](std::uint32_t computes, const char* level) {
-    // The job ends as soon as its sinks find no directory.
-    const Ended ended =
-        run_weft({"stream", "local", "--inputs", "1", "--computes", std::to_string(computes),
-                  "--sink", "tsa:/no/such/%n", "--log", level, "--no-limit", "--timeslices", "1"},
-                 30);
-    EXPECT_NE(ended.code, 0);
-    return ended.errors.find("processes on ");
-  };
-  const std::uint32_t cores = std::thread::hardware_concurrency();
-  if (8 * cores > 40) GTEST_SKIP() << "too many processes for a test";
-  EXPECT_EQ(notices(8 * cores - 2, "warning"), std::string::npos);
-  EXPECT_NE(notices(8 * cores - 1, "warning"), std::string::npos);
-  EXPECT_EQ(notices(8 * cores - 1, "error"), std::string::npos);
 }
 
 }  // namespace

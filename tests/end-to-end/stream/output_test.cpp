@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 #include "soundness.hpp"
 
@@ -367,6 +368,23 @@ TEST(stream_output, warnings_that_nobody_takes_change_no_exit_code) {
   EXPECT_EQ(exit_code_of(command + " > /dev/null 2> " + (directory / "errors")), 0);
   EXPECT_THAT(read_file(directory / "errors"), HasSubstr("the source gave no data"));
   EXPECT_EQ(exit_code_of(command + " > /dev/null 2> /dev/full"), 0);
+}
+
+TEST(crowd, of_processes_is_announced_before_they_start) {
+  const auto notices = [](std::uint32_t computes, const char* level) {
+    // The job ends as soon as its sinks find no directory.
+    const Ended ended =
+        run_weft({"stream", "local", "--inputs", "1", "--computes", std::to_string(computes),
+                  "--sink", "tsa:/no/such/%n", "--log", level, "--no-limit", "--timeslices", "1"},
+                 30);
+    EXPECT_NE(ended.code, 0);
+    return ended.errors.find("processes on ");
+  };
+  const std::uint32_t cores = std::thread::hardware_concurrency();
+  if (8 * cores > 40) GTEST_SKIP() << "too many processes for a test";
+  EXPECT_EQ(notices(8 * cores - 2, "warning"), std::string::npos);
+  EXPECT_NE(notices(8 * cores - 1, "warning"), std::string::npos);
+  EXPECT_EQ(notices(8 * cores - 1, "error"), std::string::npos);
 }
 
 }  // namespace
