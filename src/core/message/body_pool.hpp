@@ -64,7 +64,7 @@ class BodyPool {
   BodyPool& operator=(const BodyPool&) = delete;
 
   /// Returns whether there is room for a small body. It gets memory for that if necessary.
-  bool has_block(std::size_t bytes) {
+  [[gnu::always_inline]] bool has_block(std::size_t bytes) {
     const std::size_t c = class_of(bytes);
     return c < classes && in_use_ + rounded(bytes) <= limit_ &&
            (!free_[c].empty() || add_blocks(c));
@@ -100,7 +100,7 @@ class BodyPool {
     return c < classes ? smallest << c : bytes;
   }
   std::byte* take(std::size_t bytes);
-  bool add_blocks(std::size_t c);
+  [[gnu::noinline, gnu::cold]] bool add_blocks(std::size_t c);
   void give_back(std::span<std::byte> bytes);
 
   std::uint64_t limit_;

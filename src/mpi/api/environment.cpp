@@ -76,6 +76,7 @@ void join_job(const char* function) {
   if (!invitation) end_job(1, fmt::format("{}: {}", function, invitation.error().message));
   invitation->may_grow = true;
   invitation->waits_in = Held::outermost_call;
+  if (invitation->proxy != nullptr) Held::name_calls();
   auto process = JobProcess::join(std::move(invitation).value());
   // The launcher has said why it ends the job.
   if (!process && process.error().code == ErrorCode::cancelled) ::_exit(1);

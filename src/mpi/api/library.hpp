@@ -259,22 +259,18 @@ MPI_Comm add_communicator(const Communicator& parent, Group group);
 /// holds this for as long as it lives. A thread that waits lets others in.
 class Held {
  public:
-  Held() : holds_(has_threads().load(std::memory_order_relaxed)) {
-    holds_ ? enter() : static_cast<void>(++calls_);
-  }
-  /// Of the call `function`: the outermost one gives its name.
-  explicit Held(const char* function) : Held() {
-    names_ = !holds_ && outermost_ == nullptr;
-    if (names_) outermost_ = function;
+  Held() : Held(nullptr) {}
+  /// Of the call `function`.
+  explicit Held(const char* function) : holds_(is_noted_.load(std::memory_order_relaxed)) {
+    holds_ ? enter(function) : static_cast<void>(++calls_);
   }
   Held(const Held&) : Held() {}
   Held& operator=(const Held&) { return *this; }
-  ~Held() {
-    if (names_) outermost_ = nullptr;
-    holds_ ? leave() : static_cast<void>(--calls_);
-  }
-  /// Returns the name of the call that the program is in. Null: none, or several threads make them.
-  static const char* outermost_call() { return outermost_; }
+  ~Held() { holds_ ? leave() : static_cast<void>(--calls_); }
+  /// From now on `outermost_call` knows names: it takes each call some time.
+  static void name_calls() { is_noted_ = true; }
+  /// Returns the name of the call that this thread is in. Null: none, or it has no name.
+  static const char* outermost_call();
   /// This thread is in a call.
   static bool is_in_call();
   /// Calls come from several threads.
@@ -282,15 +278,18 @@ class Held {
     static constinit std::atomic<bool> value{false};
     return value;
   }
+  static void allow_threads() {
+    has_threads() = true;
+    is_noted_ = true;
+  }
 
  private:
-  static void enter();
+  static void enter(const char* function);
   static void leave();
 
   static inline constinit int calls_ = 0;  // under way, where one thread makes them all
-  static inline constinit const char* outermost_ = nullptr;
+  static inline constinit std::atomic<bool> is_noted_{false};  // calls do more than to be counted
   bool holds_;
-  bool names_ = false;
 };
 /// From now on calls come from several threads at a time.
 void allow_threads(Transfer& transfer);

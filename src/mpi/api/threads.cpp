@@ -16,8 +16,11 @@ std::mutex& the_lock() {
   return *lock;
 }
 
-int waiting_threads = 0;     // in calls, guarded by the lock
-thread_local int depth = 0;  // of this thread's calls
+int waiting_threads = 0;  // in calls, guarded by the lock
+// Of this thread's calls:
+thread_local int depth = 0;
+thread_local bool is_locked = false;
+thread_local const char* outermost = nullptr;
 
 /// Others get in while this thread waits. It sleeps when nothing happens for long.
 void let_others_in(int fruitless_turns) {
@@ -36,12 +39,22 @@ void let_others_in(int fruitless_turns) {
 
 }  // namespace
 
-void Held::enter() {
-  if (depth++ == 0) the_lock().lock();
+void Held::enter(const char* function) {
+  if (depth++ == 0) {
+    is_locked = has_threads();
+    if (is_locked) the_lock().lock();
+  }
+  if (outermost == nullptr) outermost = function;
 }
 
 void Held::leave() {
-  if (--depth == 0) the_lock().unlock();
+  if (--depth > 0) return;
+  outermost = nullptr;
+  if (is_locked) the_lock().unlock();
+}
+
+const char* Held::outermost_call() {
+  return outermost;
 }
 
 bool Held::is_in_call() {
@@ -61,7 +74,7 @@ bool is_alone() {
 
 void allow_threads(Transfer& transfer) {
   transfer.set_pause(let_others_in);
-  Held::has_threads() = true;
+  Held::allow_threads();
 }
 
 }  // namespace weft::mpi
