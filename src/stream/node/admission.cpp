@@ -68,6 +68,16 @@ std::vector<std::string> files_read(const StreamOptions& options) {
   return files;
 }
 
+/// One name for each place of a file that may not be there yet. A link in the place of the file is
+/// not followed, since the file replaces it.
+std::string resolved(const std::string& path) {
+  const fs::path named(path);
+  std::error_code error;
+  const fs::path directory =
+      fs::weakly_canonical(named.has_parent_path() ? named.parent_path() : fs::path("."), error);
+  return error ? path : (directory / named.filename()).string();
+}
+
 /// The first files that a sink writes.
 std::vector<std::string> files_written(const Uri& uri, const StreamOptions& options) {
   std::vector<std::string> files = sink_paths(uri, options.inputs, options.computes);
@@ -172,7 +182,7 @@ Result<void> check_files(const StreamOptions& options) {
       if (path.empty()) break;  // the sink itself reports the missing part
       if (auto good = refuse_own_input(inputs, path); !good) return good;
       if (auto good = check_file(path, *uri, options); !good) return good;
-      if (written.insert(path).second) continue;
+      if (written.insert(resolved(path)).second) continue;
       return invalid("--sink {}: another sink writes '{}' too; name another file", text, path);
     }
     if (auto good = check_pieces(options, *uri); !good) return good;

@@ -97,6 +97,22 @@ TEST(admission, a_directory_and_a_file_of_two_sinks_are_refused) {
               HasSubstr("another sink writes"));
 }
 
+TEST(admission, two_sinks_may_not_name_one_file_in_two_ways) {
+  const TestDirectory directory;
+  std::filesystem::create_directory(directory / "b");
+  std::filesystem::create_directory_symlink(directory / "b", directory / "link");
+  const auto error_of = [&](const std::string& other) {
+    return files_error({.sinks = {"tsa:" + directory / "b/y.tsa", "tsa:" + other}});
+  };
+  EXPECT_THAT(error_of(directory / "./b/y.tsa"), HasSubstr("./b/y.tsa' too; name another file"));
+  EXPECT_THAT(error_of(directory / "b/../b/y.tsa"), HasSubstr("another sink writes"));
+  EXPECT_THAT(error_of(directory / "link/y.tsa"), HasSubstr("another sink writes"));
+  EXPECT_EQ(error_of(directory / "y.tsa"), "");
+  const std::string here = std::filesystem::current_path().filename().string();
+  EXPECT_THAT(files_error({.sinks = {"tsa:no-such.tsa", "tsa:../" + here + "/no-such.tsa"}}),
+              HasSubstr("another sink writes"));
+}
+
 TEST(admission, jobs_are_held_against_what_the_machine_has) {
   const StreamOptions large{.inputs = 8192, .computes = 8192};
   EXPECT_THAT(needs_error(large, NodesRun::in_processes), HasSubstr("this machine has 8 GiB"));
