@@ -120,14 +120,21 @@ Result<Duration> parse_duration(std::string_view text) {
 }
 
 Result<Bandwidth> parse_bandwidth(std::string_view text) {
+  // Rounded to 0 it would mean no limit to callers that know such a thing.
+  return parse_bandwidth_from(Bandwidth::bytes_per_second(1), text);
+}
+
+Result<Bandwidth> parse_bandwidth_from(Bandwidth least, std::string_view text) {
   std::string_view rate = text;
   if (rate.ends_with("/s")) rate.remove_suffix(2);
   const auto amount = parse_amount(rate, rate_units);
   if (!amount) return not_understood("bandwidth", text, "200Mbit, 10Gbit or 1.2GB/s");
   if (*amount > most) return too_large(text, "8000000000GB/s");
-  // Rounded to 0 it would mean no limit to callers that know such a thing.
-  if (*amount > 0 && *amount < 1) {
-    return invalid("'{}' is below one byte per second: write at least 8bit/s", text);
+  if (*amount > 0 && *amount < static_cast<double>(least.bytes_per_second())) {
+    const std::uint64_t bits = least.bits_per_second();
+    return invalid(
+        "'{}' is too slow: write at least {}", text,
+        bits % 1000 == 0 ? fmt::format("{}kbit/s", bits / 1000) : fmt::format("{}bit/s", bits));
   }
   return Bandwidth::bytes_per_second(static_cast<std::uint64_t>(*amount));
 }

@@ -19,6 +19,8 @@ Result<Duration> parse_duration(std::string_view text);
 /// "200Mbit", "10Gbit/s", "1.2GB/s", "125MB", "100MiB/s": bit, or byte with B. 0, or 1 B/s and
 /// more.
 Result<Bandwidth> parse_bandwidth(std::string_view text);
+/// The same for 0, or `least` and more.
+Result<Bandwidth> parse_bandwidth_from(Bandwidth least, std::string_view text);
 
 /// Shortest readable form with at most four digits: "64 KiB", "1.5 MiB".
 std::string to_text(ByteCount bytes);

@@ -60,12 +60,27 @@ TEST(units, amounts_that_are_too_large_are_told_the_limit_and_not_that_they_are_
   EXPECT_EQ(rate.error().message,
             "'99999999999999999999Gbit' is too large: write at most 8000000000GB/s");
   EXPECT_TRUE(parse_bandwidth("8000000000GB/s"));
-  EXPECT_FALSE(parse_bandwidth("7bit/s"));
   EXPECT_FALSE(parse_bandwidth("1e-400GB/s"));
   EXPECT_EQ(parse_bandwidth("8bit/s")->bytes_per_second(), 1u);
   EXPECT_EQ(parse_bandwidth("0")->bytes_per_second(), 0u);
   EXPECT_FALSE(parse_byte_count("-1e999"));
   EXPECT_EQ(parse_duration("1e-999s")->ticks(), 0);
+}
+
+TEST(units, the_least_rate_that_an_error_names_is_taken) {
+  const auto error_of = [](Bandwidth least, const char* text) {
+    const auto rate = parse_bandwidth_from(least, text);
+    return rate ? "" : rate.error().message;
+  };
+  const auto slow = Bandwidth::bytes_per_second(1'000);
+  EXPECT_EQ(parse_bandwidth("7bit/s").error().message,
+            "'7bit/s' is too slow: write at least 8bit/s");
+  for (const char* text : {"1bit", "8bit/s", "999B/s"}) {
+    EXPECT_EQ(error_of(slow, text),
+              std::string("'") + text + "' is too slow: write at least 8kbit/s");
+  }
+  EXPECT_EQ(error_of(slow, "8kbit/s"), "");
+  EXPECT_EQ(error_of(slow, "0"), "");
 }
 
 TEST(units, text_keeps_four_digits) {

@@ -37,10 +37,11 @@ Result<BandwidthAsked> parse_emulated_bandwidth(std::string_view option, std::st
     }
     return BandwidthAsked{.fraction = *percent / 100, .rate = {}};
   }
-  const auto rate = parse_bandwidth(text);
+  constexpr auto kSlowest = Bandwidth::bytes_per_second(static_cast<std::uint64_t>(kSlowestRate));
+  const auto rate = parse_bandwidth_from(kSlowest, text);
   if (!rate) return refused(option, text, rate.error().message, kForm);
+  if (*rate == Bandwidth{}) return refused(option, text, "the rate is 0", kForm);
   const auto bytes_per_s = static_cast<double>(rate->bytes_per_second());
-  if (bytes_per_s < kSlowestRate) return refused(option, text, "the rate is below 1 kB/s", kForm);
   if (bytes_per_s > kFastestRate) return refused(option, text, "the rate is above 1 TB/s", kForm);
   return BandwidthAsked{.fraction = {}, .rate = *rate};
 }

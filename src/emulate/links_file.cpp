@@ -53,7 +53,8 @@ Result<Picoseconds> LinksFile::latency(std::string_view text) const {
 
 Result<std::uint64_t> LinksFile::rate(std::string_view text) const {
   if (text == "0") return std::uint64_t{0};
-  const auto value = parse_bandwidth(text);
+  const auto value = parse_bandwidth_from(
+      Bandwidth::bytes_per_second(static_cast<std::uint64_t>(kSlowestRate)), text);
   if (!value) return wrong(fmt::format("bandwidth '{}': {}", text, value.error().message));
   const auto bytes_per_s = static_cast<double>(value->bytes_per_second());
   if (bytes_per_s < kSlowestRate || bytes_per_s > kFastestRate) {

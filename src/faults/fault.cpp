@@ -143,7 +143,7 @@ class Parser {
 
   Result<void> rate(std::string_view word) {
     if (word.starts_with("rate=")) word.remove_prefix(5);
-    const auto read = parse_bandwidth(word);
+    const auto read = parse_bandwidth_from(Bandwidth::bits_per_second(64'000), word);
     if (!read.ok()) return refused(read.error().message);
     if (read->bits_per_second() < 64'000 || read->bits_per_second() > 100'000'000'000) {
       return refused(fmt::format("'{}' is not from 64kbit to 100Gbit", word));

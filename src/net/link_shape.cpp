@@ -18,10 +18,10 @@ Error refused(std::string_view option, std::string_view text, std::string_view w
 
 Result<LinkShape> parse_link_shape(std::string_view option, std::string_view text) {
   const auto comma = text.find(',');
-  const auto rate = parse_bandwidth(text.substr(0, comma));
+  const auto rate = parse_bandwidth_from(kSlowest, text.substr(0, comma));
   if (!rate.ok()) return refused(option, text, rate.error().message);
-  if (*rate < kSlowest && text.substr(0, comma) != "0") {
-    return refused(option, text, "the rate is below 8 kbit/s; write 0 without a unit for no limit");
+  if (*rate == Bandwidth{} && text.substr(0, comma) != "0") {
+    return refused(option, text, "the rate is 0; write 0 without a unit for no limit");
   }
   if (comma == std::string_view::npos) return LinkShape{*rate, Duration{}};
   const auto latency = parse_duration(text.substr(comma + 1));

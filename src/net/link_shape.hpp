@@ -16,7 +16,7 @@ struct LinkShape {
   Duration latency{};  ///< added to each message; ≥ 0
 };
 
-/// Reads "200Mbit,20us" or "200Mbit": a rate of 0 (not limited) or at least 8 kbit/s, and a latency
+/// Reads "200Mbit,20us" or "200Mbit": a rate of 0 (not limited) or at least 8kbit/s, and a latency
 /// of at most 10 s. Errors name `option` and show a form that works.
 Result<LinkShape> parse_link_shape(std::string_view option, std::string_view text);
 
