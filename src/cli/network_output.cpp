@@ -35,6 +35,7 @@ void add_trace_options(CLI::App& command, TraceSettings& settings) {
                   "most events that the trace has, about 110 bytes each")
       ->type_name("UINT")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
+      ->each([&settings](const std::string&) { settings.limits_events = true; })
       ->group("Output")
       ->capture_default_str();
 }
@@ -47,6 +48,9 @@ Result<void> check_trace_in_parts(const TraceSettings& settings, std::uint32_t p
 }
 
 Result<void> NetworkOutput::check(std::span<const std::string> names, CommandFiles others) const {
+  if (settings_.path.empty() && settings_.limits_events) {
+    return invalid("--trace-events: means nothing without --trace FILE");
+  }
   if (settings_.path.empty()) return {};
   others.directories.push_back(out_);
   static const std::string only;

@@ -25,7 +25,8 @@ namespace weft::cli {
 struct TraceSettings {
   std::string path;  ///< empty: none
   std::uint64_t most_events = sim::TraceFile::usual_most;
-  bool replaces = false;  ///< a file that exists
+  bool limits_events = false;  ///< --trace-events is given
+  bool replaces = false;       ///< a file that exists
 };
 
 /// --trace and --trace-events.

@@ -48,6 +48,17 @@ TEST(stream_options, buffers_of_more_than_4_gib_are_taken_up_to_what_can_be_addr
   EXPECT_NE(complaint(options).find("--buffer: "), std::string::npos);
 }
 
+TEST(stream_options, dfs_has_no_more_engines_than_compute_nodes) {
+  StreamOptions options = sound();
+  options.schedule = "dfs";
+  options.computes = 2;
+  options.dfs.engines = 2;
+  EXPECT_EQ(complaint(options), "");
+  options.dfs.engines = 3;
+  EXPECT_NE(complaint(options).find("--engines 3: each needs a compute node, and --computes is 2"),
+            std::string::npos);
+}
+
 TEST(stream_options, buffers_of_all_pairs_together_have_to_be_addressed) {
   StreamOptions options = sound();
   options.buffer = ByteCount::gib(4);

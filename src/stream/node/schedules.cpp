@@ -55,7 +55,14 @@ std::span<const std::string_view> schedule_names() {
 
 Result<void> check_schedule(const StreamOptions& options) {
   const std::string& name = options.schedule;
-  if (name == "dfs") return schedule::check_dfs_options(dfs_options(options));
+  if (name == "dfs") {
+    if (options.dfs.engines > options.computes) {
+      return invalid(
+          "--engines {}: each needs a compute node, and --computes is {}; use at most {}",
+          options.dfs.engines, options.computes, options.computes);
+    }
+    return schedule::check_dfs_options(dfs_options(options));
+  }
   if (name == "best-effort" || name == "offset") return {};
   if (name != "grant") {
     return invalid("--schedule: '{}' is none of {}", name, fmt::join(schedule_names(), ", "));
