@@ -4,8 +4,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 
+#include "base/log.hpp"
 #include "base/make_error.hpp"
 
 namespace weft {
@@ -35,6 +39,17 @@ Result<void> allow_descriptors(std::string_view job, std::uint64_t needed, std::
   if (needed > most) return too_few_descriptors(job, needed, most, fewer);
   raise_descriptor_limit(needed);
   return {};
+}
+
+bool lacks_descriptors(int number) {
+  return number == EMFILE || number == ENFILE;
+}
+
+void tell_of_lacking_descriptors(std::string_view who, int number) {
+  static std::atomic<bool> told = false;
+  if (!lacks_descriptors(number) || told.exchange(true)) return;
+  spdlog::error("{}: {}; what waits for a connection waits until a descriptor is free; {}", who,
+                std::strerror(number), raise_open_files);
 }
 
 }  // namespace weft

@@ -24,6 +24,16 @@ Error too_few_descriptors(std::string_view job, std::uint64_t needed, std::uint6
 /// Raises the limit to `needed`; an error where it does not go so far.
 Result<void> allow_descriptors(std::string_view job, std::uint64_t needed, std::string_view fewer);
 
+/// What to do about EMFILE and ENFILE.
+constexpr const char* raise_open_files = "raise the limit of open files (ulimit -n)";
+
+/// Returns whether an errno means that no descriptor is left.
+bool lacks_descriptors(int number);
+
+/// Logs an error when `number` means that no descriptor is left, once in a process: `who` tries
+/// again, and the process may wait for it without end.
+void tell_of_lacking_descriptors(std::string_view who, int number);
+
 /// Returns what a rank needs that may be connected to `processes`. While all ranks connect, two may
 /// have two connections, since both begin one; shared memory takes a file and a connection. A rank
 /// takes up to 16 besides, and its program some.

@@ -4,6 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cerrno>
+#include <string>
+
+#include "base/log.hpp"
+
 namespace weft {
 namespace {
 
@@ -45,6 +50,18 @@ TEST_F(descriptor_limit, an_error_has_both_figures_and_leaves_the_limit) {
             "-n 2: a process needs 18446744073709551615 file descriptors and may have " +
                 std::to_string(before_.rlim_max) + "; use fewer processes, or raise ulimit -n");
   EXPECT_EQ(soft(), 64u);
+}
+
+TEST(lacking_descriptors, are_told_once_however_often_it_is_tried_again) {
+  testing::internal::CaptureStderr();
+  set_up_log("error", "");
+  tell_of_lacking_descriptors("shared memory", ENOENT);
+  tell_of_lacking_descriptors("shared memory", EMFILE);
+  tell_of_lacking_descriptors("tcp", EMFILE);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("shared memory: Too many open files"), std::string::npos) << told;
+  EXPECT_NE(told.find("(ulimit -n)"), std::string::npos) << told;
+  EXPECT_EQ(told.find("tcp"), std::string::npos) << told;
 }
 
 }  // namespace

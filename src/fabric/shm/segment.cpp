@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor_limit.hpp"
 #include "base/make_error.hpp"
 #include "fabric/tcp/handshake.hpp"
 
@@ -23,8 +24,10 @@ constexpr std::uint64_t kMagic = 0x314D48535F544657;  // "WFT_SHM1"
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Error failed(const char* what, const char* fix) {
-  return make_error(ErrorCode::unavailable, "shared memory: {}: {}; {}", what, std::strerror(errno),
-                    fix);
+  const int number = errno;
+  tell_of_lacking_descriptors("shared memory", number);
+  return make_error(ErrorCode::unavailable, "shared memory: {}: {}; {}", what,
+                    std::strerror(number), lacks_descriptors(number) ? raise_open_files : fix);
 }
 
 }  // namespace
@@ -55,7 +58,7 @@ Result<Segment> Segment::make(std::size_t ring_size, std::uint64_t nonce) {
   Segment segment;
   segment.descriptor_ = Descriptor(::memfd_create("weft-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const int fd = segment.descriptor_.get();
-  if (fd < 0) return failed("memfd_create", "raise the limit of open files, or use tcp");
+  if (fd < 0) return failed("memfd_create", "free some memory, or use tcp");
   if (::ftruncate(fd, static_cast<off_t>(kRingOffset + ring_size)) != 0) {
     return failed("ftruncate", "free some memory");
   }

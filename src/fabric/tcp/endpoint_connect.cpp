@@ -7,6 +7,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "base/descriptor_limit.hpp"
 #include "base/log.hpp"
 #include "fabric/tcp/endpoint.hpp"
 
@@ -86,8 +87,9 @@ void Endpoint::accept_all() {
     }
     if (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM) return;
     // The listener stays readable; without a rest, a sleeping driver would wake for ever.
-    spdlog::warn("tcp: cannot accept a connection: {}; raise the limit of open files",
-                 std::strerror(error));
+    tell_of_lacking_descriptors("tcp: cannot accept a connection", error);
+    spdlog::warn("tcp: cannot accept a connection: {}; {}", std::strerror(error),
+                 lacks_descriptors(error) ? raise_open_files : "free some memory");
     epoll_event event{.events = 0, .data = {.ptr = nullptr}};
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener_.get(), &event);
     listener_again_ = now_ + kRestWithoutDescriptors;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/descriptor_limit.hpp"
 #include "base/socket_file.hpp"
 
 namespace weft::tcp {
@@ -95,11 +96,11 @@ bool remove_dead_socket(const SocketAddress& address) {
 }
 
 Error listen_error(const SocketAddress& address, int code) {
-  const char* fix = code == EADDRINUSE      ? "choose another port, or 0 for any"
-                    : code == EADDRNOTAVAIL ? "choose an address of this host"
-                    : code == EACCES        ? "choose a port above 1023 or a writable directory"
-                    : code == EMFILE        ? "raise the limit of open files"
-                                            : "choose another address";
+  const char* fix = code == EADDRINUSE        ? "choose another port, or 0 for any"
+                    : code == EADDRNOTAVAIL   ? "choose an address of this host"
+                    : code == EACCES          ? "choose a port above 1023 or a writable directory"
+                    : lacks_descriptors(code) ? raise_open_files
+                                              : "choose another address";
   return {code == EMFILE || code == ENFILE ? ErrorCode::exhausted : ErrorCode::unavailable,
           fmt::format("listen '{}': {}; {}", to_text(address), std::strerror(code), fix)};
 }
@@ -152,7 +153,10 @@ Result<Descriptor> listen_on(SocketAddress& address, const SocketSettings& setti
 ConnectState start_connect(const SocketAddress& address, const SocketSettings& settings,
                            Descriptor& out) {
   out = make_socket(address.family());
-  if (!out.open()) return ConnectState::busy;
+  if (!out.open()) {
+    tell_of_lacking_descriptors("tcp: cannot open a connection", errno);
+    return ConnectState::busy;
+  }
   set_buffers(out.get(), settings);
   set_up_connection(out.get(), address, settings);
   const int code = ::connect(out.get(), address.get(), address.length) == 0 ? 0 : errno;
