@@ -36,6 +36,14 @@ class Crowding {
     interval_ = std::min(interval_ * 2, last_interval);
     return moves;
   }
+  /// The driver slept at `now`. The kernel may have woken it on its waker's core, so that earlier
+  /// decisions tell nothing: while a job starts, its processes sleep often.
+  void slept(Instant now) {
+    if (now - renewed_ < between_renewals) return;
+    renewed_ = now;
+    interval_ = first_interval;
+    next_ = std::min(next_, now);
+  }
   /// Draws one of `cores` other cores, at least one: a number below `cores`.
   std::uint64_t pick(std::uint64_t cores) { return draw() % cores; }
 
@@ -46,6 +54,8 @@ class Crowding {
   static constexpr int enough_turns = 8;
   static constexpr Duration first_interval = Duration::microseconds(50);
   static constexpr Duration last_interval = Duration::milliseconds(16);
+  /// Beside a program that computes, each move may take a timeslice.
+  static constexpr Duration between_renewals = Duration::milliseconds(1);
 
   std::uint64_t draw() {  // xorshift64*
     state_ ^= state_ >> 12;
@@ -59,6 +69,7 @@ class Crowding {
   Instant last_turn_{};
   Instant next_{};  // no move before it
   Duration interval_ = first_interval;
+  Instant renewed_{};  // the last time
 };
 
 }  // namespace weft

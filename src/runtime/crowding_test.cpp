@@ -38,6 +38,24 @@ TEST(crowding, yields_that_the_kernel_does_not_obey_change_nothing) {
   EXPECT_GT(count, 0);
 }
 
+TEST(crowding, a_driver_that_has_slept_moves_as_soon_as_in_the_beginning) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Crowding crowding(seed);
+    Instant now = Instant{} + Duration::seconds(5);
+    moves(crowding, now, 100'000, spin_of_another);
+    // Two decisions in 32 ms at most, and some ten in four.
+    crowding.slept(now);
+    EXPECT_GT(moves(crowding, now, 333, spin_of_another), 0) << seed;
+    // It may not do so more often than once in a millisecond.
+    int again = 0;
+    for (int i = 0; i < 333; ++i) {
+      crowding.slept(now);
+      again += moves(crowding, now, 1, spin_of_another);
+    }
+    EXPECT_LT(again, 4 * 5) << seed;
+  }
+}
+
 TEST(crowding, two_drivers_do_not_move_together_for_long) {
   Crowding one(101), other(102);
   Instant now = Instant{} + Duration::seconds(5);

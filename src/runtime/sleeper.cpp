@@ -168,6 +168,7 @@ void Sleeper::come_back(Instant now) {
 bool Sleeper::block(Instant now, int descriptor, Instant deadline) {
   deadline = std::min(deadline, now + longest_sleep);
   if (deadline <= now) return false;
+  crowding_.slept(now);
   sleep_precisely();
   std::array<pollfd, max_watched + 1> descriptors{};
   nfds_t n = 0;
