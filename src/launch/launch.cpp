@@ -315,7 +315,7 @@ class Launcher final : private HostListener {
     }
     for (std::uint32_t rank = world.first; rank < all; ++rank) {
       ranks_[rank].host = &freest_host();
-      auto started = allow_ranks(options_, all);
+      auto started = allow_ranks(options_, lives_->running() + all - rank);
       if (started.ok()) started = start(rank);
       if (!started) {
         for (std::uint32_t i = rank; i < all; ++i) lives_->skip(i);
