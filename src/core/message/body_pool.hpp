@@ -64,6 +64,7 @@ class BodyPool {
   BodyPool& operator=(const BodyPool&) = delete;
 
   /// Returns whether there is room for a small body. It gets memory for that if necessary.
+  /// Each message that is kept asks: only what is rare is out of line.
   [[gnu::always_inline]] bool has_block(std::size_t bytes) {
     const std::size_t c = class_of(bytes);
     return c < classes && in_use_ + rounded(bytes) <= limit_ &&
