@@ -52,6 +52,8 @@ class OutcomeLog {
   };
   /// Numbers the receive that is posted now.
   std::uint64_t post() { return ++posted_; }
+  /// Returns whether receives that will be posted had a fate in the earlier life.
+  bool has_fates() const { return next_fate_ < fates_.size(); }
   /// Returns the fate of that receive in the earlier life; empty when it had none at that life's
   /// end.
   Fate fate_of_last_post();

@@ -70,7 +70,7 @@ bool decode_into(std::span<const std::byte> bytes, Frame& frame) {
   const auto rest = bytes.subspan(header_bytes);
   if (frame.kind == FrameKind::eager) {
     frame.body = rest;
-    frame.digest = std::exchange(frame.size, rest.size());
+    frame.digest = static_cast<ToldDigest>(std::exchange(frame.size, rest.size()));
     return decode_eager(bytes).has_value();
   }
   wire::Reader in(rest);

@@ -10,13 +10,14 @@
 #include <optional>
 #include <span>
 
+#include "core/message/digest.hpp"
 #include "core/message/name.hpp"
 #include "weft/fabric.hpp"
 #include "wire/codec.hpp"
 
 namespace weft::message {
 
-inline constexpr std::uint16_t protocol_version = 4;
+inline constexpr std::uint16_t protocol_version = 5;
 inline constexpr std::size_t header_bytes = 32;
 inline constexpr std::size_t next_header_bytes = 8;
 inline constexpr std::size_t longest_control_frame = 64;
@@ -55,9 +56,9 @@ struct Frame {
   bool asked = false;   ///< eager
   FlowKey flow;
   Serial serial = 0;
-  std::uint64_t size = 0;    ///< of the message; not of an eager one, which is there
-  std::uint64_t digest = 0;  ///< eager, announce, written: of the flow up to it; 0: unknown
-  RemoteRegion region;       ///< get; length 0: none, the answer comes as `eager`
+  std::uint64_t size = 0;  ///< of the message; not of an eager one, which is there
+  ToldDigest digest = 0;   ///< eager, announce, written: of the flow up to it
+  RemoteRegion region;     ///< get; length 0: none, the answer comes as `eager`
   std::uint16_t version = 0;
   std::uint64_t granted = 0;        ///< hello, credit: bytes since the connection began
   std::uint64_t received = 0;       ///< credit: frames with or about messages, likewise
@@ -85,7 +86,7 @@ inline FrameHeader header_of(const Frame& frame) {
 }
 
 /// The same of a message that comes with its bytes, unasked, and whose sender does not wait.
-inline FrameHeader eager_header(const FlowKey& flow, Serial serial, std::uint64_t digest) {
+inline FrameHeader eager_header(const FlowKey& flow, Serial serial, ToldDigest digest) {
   return {std::uint64_t{flow.tag.value()} << 32 | static_cast<std::uint64_t>(flow.type) << 16 |
               static_cast<std::uint64_t>(FrameKind::eager),
           flow.generation.value(), serial, digest};
@@ -97,18 +98,23 @@ struct EagerFrame {
   bool asked = false;
   FlowKey flow;
   Serial serial = 0;
-  std::uint64_t digest = 0;
+  ToldDigest digest = 0;
   std::span<const std::byte> body;
 };
 
-/// The header of a `next` frame whose message is the flow's `serial`th. The low half of the number
-/// shows that both ends count alike.
-constexpr std::uint64_t next_header(Serial serial) {
-  return serial << 32 | static_cast<std::uint64_t>(FrameKind::next);
+/// The low half of the header of a `next` frame whose message is the flow's `serial`th. The low
+/// bits of the number show that both ends count alike.
+constexpr std::uint32_t next_start(Serial serial) {
+  return static_cast<std::uint32_t>(serial) << 8 | static_cast<std::uint32_t>(FrameKind::next);
+}
+/// All of it: the digest is its other half.
+constexpr std::uint64_t next_header(Serial serial, ToldDigest digest) {
+  return std::uint64_t{digest} << 32 | next_start(serial);
 }
 /// What it says.
 struct NextFrame {
-  std::uint32_t serial = 0;  ///< its low half
+  std::uint32_t start = 0;  ///< `next_start` of its message
+  ToldDigest digest = 0;
   std::span<const std::byte> body;
 };
 /// The body refers to `bytes`. None when it is another frame, or none at all.
@@ -116,9 +122,12 @@ inline std::optional<NextFrame> decode_next(std::span<const std::byte> bytes) {
   std::uint64_t header = 0;
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
-  const auto serial = static_cast<std::uint32_t>(header >> 32);
-  if (header != next_header(serial)) return std::nullopt;
-  return NextFrame{.serial = serial, .body = bytes.subspan(sizeof header)};
+  if (static_cast<FrameKind>(static_cast<std::uint8_t>(header)) != FrameKind::next) {
+    return std::nullopt;
+  }
+  return NextFrame{.start = static_cast<std::uint32_t>(header),
+                   .digest = static_cast<ToldDigest>(header >> 32),
+                   .body = bytes.subspan(sizeof header)};
 }
 
 constexpr bool is_departure(FrameKind kind) {
@@ -138,7 +147,8 @@ inline std::optional<EagerFrame> decode_eager(std::span<const std::byte> bytes) 
   // All of it but the known flags and the type.
   constexpr std::uint32_t fixed = ~(0x00ff'0000u | (urgent_bit | asked_bit) << 8);
   const auto type = static_cast<MessageType>(static_cast<std::uint8_t>(start >> 16));
-  if ((start & fixed) != static_cast<std::uint32_t>(FrameKind::eager) || !is_known(type)) {
+  if ((start & fixed) != static_cast<std::uint32_t>(FrameKind::eager) || !is_known(type) ||
+      header[3] >> 32 != 0) {
     return std::nullopt;
   }
   return EagerFrame{.urgent = (start >> 8 & urgent_bit) != 0,
@@ -147,7 +157,7 @@ inline std::optional<EagerFrame> decode_eager(std::span<const std::byte> bytes) 
                              .tag = Tag(static_cast<std::uint32_t>(header[0] >> 32)),
                              .type = type},
                     .serial = header[2],
-                    .digest = header[3],
+                    .digest = static_cast<ToldDigest>(header[3]),
                     .body = bytes.subspan(sizeof header)};
 }
 

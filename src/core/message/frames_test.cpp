@@ -75,26 +75,25 @@ TEST(frames, only_an_eager_message_is_read_as_one) {
   }
 }
 
-TEST(frames, the_message_after_the_last_one_is_half_of_its_serial_and_its_bytes) {
+TEST(frames, the_message_after_the_last_one_is_a_part_of_its_serial_its_digest_and_its_bytes) {
   std::vector<std::byte> bytes(next_header_bytes);
-  const std::uint64_t header = next_header(0x0102030405060708);
+  const std::uint64_t header = next_header(0x0102030405060708, 0x11121314);
   std::memcpy(bytes.data(), &header, sizeof header);
-  EXPECT_EQ(bytes, bytes_of({18, 0, 0, 0, 8, 7, 6, 5}));
+  EXPECT_EQ(bytes, bytes_of({18, 8, 7, 6, 0x14, 0x13, 0x12, 0x11}));
   bytes.push_back(std::byte{0xaa});
   const auto next = decode_next(bytes);
   ASSERT_TRUE(next);
-  EXPECT_EQ(next->serial, 0x05060708u);
+  EXPECT_EQ(next->start, next_start(0x060708));
+  EXPECT_EQ(next->digest, 0x11121314u);
   EXPECT_EQ(next->body.data(), bytes.data() + next_header_bytes);
   EXPECT_EQ(next->body.size(), 1u);
   for (std::size_t length = 0; length < next_header_bytes; ++length) {
     EXPECT_FALSE(decode_next(std::span(bytes).first(length))) << length << " bytes";
   }
-  for (std::size_t at = 0; at < 4; ++at) {
-    for (int value = 0; value < 256; ++value) {
-      auto other = bytes;
-      other[at] = static_cast<std::byte>(value);
-      EXPECT_EQ(decode_next(other).has_value(), other == bytes) << "byte " << at << " is " << value;
-    }
+  for (int value = 0; value < 256; ++value) {
+    auto other = bytes;
+    other[0] = static_cast<std::byte>(value);
+    EXPECT_EQ(decode_next(other).has_value(), other == bytes) << "kind " << value;
   }
 }
 
@@ -116,18 +115,18 @@ TEST(frames, word_of_a_written_message_has_its_digest_where_that_is_known) {
   EXPECT_EQ(encoded(frame).size(), header_bytes);
   ASSERT_TRUE(decode(encoded(frame)));
   frame.digest = 7;
-  EXPECT_EQ(encoded(frame).size(), header_bytes + 8);
+  EXPECT_EQ(encoded(frame).size(), header_bytes + 4);
   const auto read = decode(encoded(frame));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->digest, 7u);
   EXPECT_EQ(read->size, frame.size);
-  EXPECT_FALSE(decode(std::span<const std::byte>(encoded(frame)).first(header_bytes + 4)));
+  EXPECT_FALSE(decode(std::span<const std::byte>(encoded(frame)).first(header_bytes + 2)));
 }
 
 TEST(frames, an_announcement_has_size_and_digest) {
   const Frame frame{.kind = FrameKind::announce, .serial = 3, .size = 1 << 20, .digest = 7};
   const auto bytes = encoded(frame);
-  EXPECT_EQ(bytes.size(), header_bytes + 8);
+  EXPECT_EQ(bytes.size(), header_bytes + 4);
   const auto read = decode(bytes);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->size, 1u << 20);
@@ -155,6 +154,9 @@ TEST(frames, what_is_no_frame_is_refused) {
   ASSERT_TRUE(decode(kind));
   kind[2] = std::byte{3};
   EXPECT_FALSE(decode(kind)) << "an unknown type of message";
+  auto digest = encoded(eager);
+  digest[header_bytes - 1] = std::byte{1};
+  EXPECT_FALSE(decode(digest) || decode_eager(digest)) << "a digest of more than 4 bytes";
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ class Taken final : public Sink {
 class NextFrame : public ::testing::Test {
  protected:
   NextFrame() { connect(); }
-  void connect() {
-    machine_.on_completion(Instant(), {.kind = CompletionKind::peer_up, .peer = peer}, out_);
+  void connect(Incarnation life = Incarnation(1)) {
+    machine_.on_completion(
+        Instant(), {.kind = CompletionKind::peer_up, .peer = peer, .incarnation = life}, out_);
     come(encoded({.kind = FrameKind::hello, .version = protocol_version, .granted = 1 << 20}));
     pump();
   }
@@ -48,20 +49,28 @@ class NextFrame : public ::testing::Test {
   void come(const std::vector<std::byte>& bytes) {
     machine_.on_completion(Instant(), {.peer = peer, .data = bytes}, out_);
   }
-  void come_eager(const FlowKey& flow, Serial serial, char content) {
-    auto bytes = encoded({.kind = FrameKind::eager, .flow = flow, .serial = serial});
+  void come_eager(const FlowKey& flow, Serial serial, char content, ToldDigest digest = 0) {
+    auto bytes =
+        encoded({.kind = FrameKind::eager, .flow = flow, .serial = serial, .digest = digest});
     bytes.push_back(static_cast<std::byte>(content));
     come(bytes);
   }
-  void come_next(Serial serial, char content) {
+  void come_next(Serial serial, char content, ToldDigest digest = 0) {
     std::vector<std::byte> bytes(next_header_bytes + 1, static_cast<std::byte>(content));
-    const std::uint64_t header = next_header(serial);
+    const std::uint64_t header = next_header(serial, digest);
     std::memcpy(bytes.data(), &header, sizeof header);
     come(bytes);
   }
-  void pump() {
+  void pump() { (void)say(); }
+  /// The frames that it sends now.
+  std::vector<Frame> say() {
     machine_.pump(out_);
+    std::vector<Frame> frames;
+    for (const TxOp& op : out_.tx.view()) {
+      if (const auto frame = decode(op.segments[0])) frames.push_back(*frame);
+    }
     out_.posted(out_.tx.size());
+    return frames;
   }
   bool is_offended() const { return !machine_.offenders().empty(); }
   /// The bytes before a message's content.
@@ -169,13 +178,36 @@ TEST_F(NextFrame, does_not_follow_a_message_of_an_earlier_connection) {
   EXPECT_EQ(to_a_.text, "0");
 }
 
-TEST_F(NextFrame, numbers_are_compared_by_their_low_halves) {
+TEST_F(NextFrame, numbers_are_compared_by_their_low_bytes) {
   machine_.listen(peer, a, to_a_);
   come_eager(a, 0, '0');
-  come_eager(a, 0xffff'ffff, 'x');  // early: it waits
-  come_next(0x1'0000'0000, 'y');
+  come_eager(a, 0xff'ffff, 'x');  // early: it waits
+  come_next(0x100'0000, 'y');
   EXPECT_FALSE(is_offended());
   EXPECT_EQ(to_a_.text, "0");
+}
+
+/// The peer's life ends, and another one connects.
+TEST_F(NextFrame, of_a_later_life_is_compared_with_what_the_earlier_one_said) {
+  machine_.listen(peer, a, to_a_);
+  come_eager(a, 0, '0', 70);
+  come_next(1, '1', 71);
+  disconnect();
+  connect(Incarnation(2));
+  come_eager(a, 0, '0', 70);
+  come_next(1, '1', 71);
+  come_next(2, '2', 72);
+  EXPECT_EQ(to_a_.text, "012");
+  disconnect();
+  connect(Incarnation(3));
+  come_eager(a, 1, '1', 71);
+  come_next(2, 'x', 99);
+  come_next(3, '3', 73);
+  EXPECT_EQ(to_a_.text, "012");
+  const std::vector<Frame> said = say();
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.back().kind, FrameKind::diverged);
+  EXPECT_EQ(said.back().serial, 2u);
 }
 
 }  // namespace

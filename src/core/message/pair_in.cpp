@@ -263,18 +263,15 @@ void PairIn::check_short_credit(std::uint64_t granted_now) {
   }
 }
 
-bool PairIn::has_repeated(Flow& flow, Serial serial, std::uint64_t digest) {
-  const std::uint64_t known = serial + 1 == flow.digest_of   ? flow.digest
-                              : serial + 1 == flow.before_of ? flow.before
-                                                             : 0;
+bool PairIn::has_repeated(Flow& flow, Serial serial, ToldDigest digest) {
+  const bool is_newest = serial + 1 == flow.digest_of;
+  const ToldDigest known = is_newest ? flow.digest : serial + 1 == flow.before_of ? flow.before : 0;
   if (known != 0 && known != digest) {
     diverged_ = Name{flow.key, serial};
     owes_diverged_ = true;
     return false;
   }
-  if (serial + 1 < flow.digest_of) return true;
-  flow.digest_of = serial + 1;
-  flow.digest = digest;
+  if (is_newest) flow.digest = digest;
   return true;
 }
 
@@ -290,9 +287,10 @@ void PairIn::come(const Posted& posted) {
 }
 
 bool PairIn::on_next(const NextFrame& frame) {
-  const bool is_known =
-      named_next_ != nowhere && next_header(named_next_) == next_header(frame.serial);
-  return is_known && on_eager({.flow = named_, .serial = named_next_, .body = frame.body});
+  const bool is_known = named_next_ != nowhere && next_start(named_next_) == frame.start;
+  return is_known &&
+         on_eager(
+             {.flow = named_, .serial = named_next_, .digest = frame.digest, .body = frame.body});
 }
 
 bool PairIn::on_eager(const EagerFrame& frame) {
@@ -440,7 +438,7 @@ void PairIn::resume(const StoredPair& from) {
     Flow& to = flow(stored.flow);
     WEFT_CHECK(to.posted.empty());
     to.next = to.digest_of = stored.next;
-    to.digest = stored.digest;
+    to.digest = static_cast<ToldDigest>(stored.digest);
     while (!to.early.empty() && to.early.front().serial < stored.next) {
       give_back(to.early.front().credit);
       to.early.pop_front();

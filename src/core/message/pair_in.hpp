@@ -137,9 +137,9 @@ class PairIn {
         : key(k),
           next(from.next),
           digest_of(from.next),
-          digest(from.digest),
+          digest(static_cast<ToldDigest>(from.digest)),
           before_of(from.next),
-          before(from.digest),
+          before(digest),
           forgotten(from.forgotten) {}
     bool is_idle() const { return posted.empty() && early.empty(); }
     FlowPlace place() const {
@@ -160,9 +160,9 @@ class PairIn {
     Serial pushed_from = 0;        // from here on messages come by themselves
     Serial unasked_from = 0;       // with `has_unasked`: those before have been asked for
     Serial digest_of = 0;          // messages before this one
-    std::uint64_t digest = 0;      // as their sender said; 0: unknown
+    ToldDigest digest = 0;         // as their sender said; 0: unknown
     Serial before_of = 0;          // the same when the peer's present life began, or the flow
-    std::uint64_t before = 0;      //   was last at rest: a later message may come first
+    ToldDigest before = 0;         //   was last at rest: a later message may come first
     Serial forgotten = 0;          // as last reported to the peer
     Sink* sink = nullptr;          // with it, one is posted, again and again
     bool is_awaited = false;       // with a sink: see `listens`
@@ -185,21 +185,23 @@ class PairIn {
   }
   struct KnownHeader {
     std::size_t bytes = 0;
-    std::uint64_t digest = 0;
+    ToldDigest digest = 0;
   };
   /// None: it is not that of the hot flow's message `serial`.
   std::optional<KnownHeader> header_of_next(std::span<const std::byte> frame, Serial serial) const {
     std::uint64_t start = 0;
     if (frame.size() < sizeof start) return std::nullopt;
     std::memcpy(&start, frame.data(), sizeof start);
-    if (start == next_header(serial) && is_hot_named_ && named_next_ == serial) {
-      return KnownHeader{sizeof start, 0};
+    if (static_cast<std::uint32_t>(start) == next_start(serial) && is_hot_named_ &&
+        named_next_ == serial) {
+      return KnownHeader{sizeof start, static_cast<ToldDigest>(start >> 32)};
     }
     FrameHeader header;
     if (start != hot_start_ || frame.size() < sizeof header) return std::nullopt;
     std::memcpy(header.data(), frame.data(), sizeof header);
     if (header[1] != hot_->key.generation.value() || header[2] != serial) return std::nullopt;
-    return KnownHeader{sizeof header, header[3]};
+    if (header[3] >> 32 != 0) return std::nullopt;
+    return KnownHeader{sizeof header, static_cast<ToldDigest>(header[3])};
   }
   /// The last eager frame was of that flow.
   void name(const Flow& flow) {
@@ -215,12 +217,15 @@ class PairIn {
   Serial pushed_from(Flow& flow);
   void note_pushed(Flow& flow, Serial serial);
   /// False: the peer's present life says something else there than an earlier one did.
-  bool has_said(Flow& flow, Serial serial, std::uint64_t digest) {
+  bool has_said(Flow& flow, Serial serial, ToldDigest digest) {
     if (diverged_) return false;
-    const bool is_unknown = serial + 1 < flow.digest_of && serial + 1 != flow.before_of;
-    return digest == 0 || is_unknown || has_repeated(flow, serial, digest);
+    if (digest == 0) return true;
+    if (serial < flow.digest_of) return has_repeated(flow, serial, digest);
+    flow.digest_of = serial + 1;
+    flow.digest = digest;
+    return true;
   }
-  bool has_repeated(Flow& flow, Serial serial, std::uint64_t digest);
+  bool has_repeated(Flow& flow, Serial serial, ToldDigest digest);
   void ask_if_needed(Flow& flow, Serial serial, Posted& posted);
   void ask(Flow& flow, Serial serial, Posted& posted);
   void ask_for_all();

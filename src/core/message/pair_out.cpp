@@ -398,7 +398,7 @@ bool PairOut::pump_push(const Place& place, TransmitQueue& out) {
   if (!out.has_room(1, longest_control_frame)) return false;
   Kept& kept = *place.flow->find(place.serial);
   if (is_large(kept.bytes)) {
-    send_about(FrameKind::announce, place, kept.bytes.size(), kept.digest, out);
+    send_about(FrameKind::announce, place, kept.bytes.size(), told(kept.digest), out);
     expect_word(place, false);
   } else {
     send_body(*place.flow, place.serial, kept, false, out);
@@ -450,7 +450,7 @@ bool PairOut::pump_small(const Place& place, TransmitQueue& out) {
                     .asked = true,
                     .flow = place.flow->key,
                     .serial = place.serial,
-                    .digest = message.digest};
+                    .digest = told(message.digest)};
   out.send(peer_, options_.level_to(peer_), size, [&](wire::Writer& w) {
     encode(w, frame);
     w.put_bytes(message.bytes);
@@ -485,7 +485,7 @@ PairOut::Pumped PairOut::pump_written(Answer& answer, std::span<const std::byte>
     return Pumped::all;
   }
   if (const Pumped pumped = pump_writes(answer, bytes, out); pumped != Pumped::all) return pumped;
-  send_about(FrameKind::written, answer.place, bytes.size(), digest_of(answer.place), out);
+  send_about(FrameKind::written, answer.place, bytes.size(), told(digest_of(answer.place)), out);
   expect_word(answer.place, true);
   return Pumped::all;
 }
@@ -526,7 +526,7 @@ void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, Trans
                     .asked = asked,
                     .flow = flow.key,
                     .serial = serial,
-                    .digest = kept.digest};
+                    .digest = told(kept.digest)};
   out.send(
       peer_, options_.level_to(peer_), header_bytes, [&](wire::Writer& w) { encode(w, frame); },
       kept.bytes);
@@ -534,8 +534,8 @@ void PairOut::send_body(Flow& flow, Serial serial, Kept& kept, bool asked, Trans
   expect_word({&flow, serial}, true);
 }
 
-void PairOut::send_about(FrameKind kind, const Place& place, std::uint64_t size,
-                         std::uint64_t digest, TransmitQueue& out) {
+void PairOut::send_about(FrameKind kind, const Place& place, std::uint64_t size, ToldDigest digest,
+                         TransmitQueue& out) {
   const Frame frame{.kind = kind,
                     .urgent = kind == FrameKind::written,
                     .flow = place.flow->key,

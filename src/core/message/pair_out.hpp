@@ -57,8 +57,8 @@ class PairOut {
     if (to == nullptr) return std::nullopt;
     const std::uint64_t digest = digest_with(*to, head, bytes);
     std::array<std::byte, header_bytes + longest_head> all;
-    const std::size_t header = begins_with(*to, digest);
-    put_header(all.data(), header, *to, digest);
+    const std::size_t header = begins_with(*to);
+    put_header(all.data(), header, *to, told(digest));
     copy_bytes(all.data() + header, head.data(), head.size());
     if (!post(std::span<const std::byte>(all.data(), header + head.size()))) return std::nullopt;
     left(*to, head, bytes, digest);
@@ -70,10 +70,10 @@ class PairOut {
     Flow* const to = flow_to_leave_from(key, head.size() + bytes.size());
     if (to == nullptr) return false;
     const std::uint64_t digest = digest_with(*to, head, bytes);
-    const std::size_t header = begins_with(*to, digest);
+    const std::size_t header = begins_with(*to);
     std::byte* place = lane.reserve(header + head.size() + bytes.size());
     if (place == nullptr) return false;
-    put_header(place, header, *to, digest);
+    put_header(place, header, *to, told(digest));
     place += header;
     copy_bytes(place, head.data(), head.size());
     copy_bytes(place + head.size(), bytes.data(), bytes.size());
@@ -222,19 +222,18 @@ class PairOut {
   }
   void let_go(Flow& flow);
   /// Returns how long the header of the flow's next message is, which would leave now.
-  std::size_t begins_with(const Flow& to, std::uint64_t digest) const {
-    const bool is_known = digest == 0 && &to == named_ && to.next() == named_next_;
+  std::size_t begins_with(const Flow& to) const {
+    const bool is_known = &to == named_ && to.next() == named_next_;
     return is_known ? next_header_bytes : header_bytes;
   }
-  static void put_header(std::byte* place, std::size_t length, const Flow& to,
-                         std::uint64_t digest) {
+  static void put_header(std::byte* place, std::size_t length, const Flow& to, ToldDigest digest) {
     // Word by word from registers: loads of what was just stored in other pieces would wait.
     const auto put = [&place](std::uint64_t word) {
       asm("" : "+r"(word));  // else the compiler joins it with its neighbour
       std::memcpy(place, &word, sizeof word);
       place += sizeof word;
     };
-    if (length == next_header_bytes) return put(next_header(to.next()));
+    if (length == next_header_bytes) return put(next_header(to.next(), digest));
     for (const std::uint64_t word : eager_header(to.key, to.next(), digest)) put(word);
   }
   /// The peer takes a `next` frame for the message after that one.
@@ -291,7 +290,7 @@ class PairOut {
   bool pump_push(const Place& place, TransmitQueue& out);
   void send_body(Flow& flow, Serial serial, Kept& kept, bool asked, TransmitQueue& out);
   static std::uint64_t digest_of(const Place& place);
-  void send_about(FrameKind kind, const Place& place, std::uint64_t size, std::uint64_t digest,
+  void send_about(FrameKind kind, const Place& place, std::uint64_t size, ToldDigest digest,
                   TransmitQueue& out);
   std::uint32_t take_write(const Place& place, std::uint64_t bytes);
   /// Deals with messages that the peer is known to have, until at most `left_over` are left: they

@@ -38,7 +38,13 @@ class Questions {
   /// in the earlier life.
   void receive(const Group& group, std::uint32_t from, std::int32_t tag, Buffer buffer,
                Request& request) {
-    if (log_ != nullptr) return receive_by_log(group, from, tag, buffer, request);
+    if (log_ != nullptr) {
+      const bool is_determined =
+          from != match::any_source && thread_ == this_thread() && !log_->has_fates();
+      if (!is_determined) return receive_by_log(group, from, tag, buffer, request);
+      request.number = log_->post();
+      request.is_recorded = false;
+    }
     transfer_.receive(group, from, tag, buffer, request);
   }
   void cancel(Request& request);
@@ -95,7 +101,8 @@ class Questions {
     return log_;
   }
   static const void* this_thread() {
-    static thread_local const char here = 0;
+    // Each receive asks.
+    static thread_local const char here __attribute__((tls_model("initial-exec"))) = 0;
     return &here;
   }
   void stop();
