@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/rng.hpp"
+#include "runtime/switch_time.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
@@ -28,15 +29,19 @@ namespace weft {
 /// others, so that the peer comes while one still looks.
 class Patience {
  public:
-  /// `seed` determines the coin's draws; each process needs a seed of its own.
-  explicit Patience(std::uint64_t seed) : coin_(seed) {}
+  /// `seed` determines the coin's draws; each process needs a seed of its own. `a_switch`: from one
+  /// process to another and back, with what the caches lose.
+  explicit Patience(std::uint64_t seed, Duration a_switch = usual_switch)
+      : coin_(seed),
+        a_switch_(a_switch),
+        between_trials_(usually_between_trials * (a_switch / usual_switch)) {}
 
   /// A wait begins.
   Duration begin(Instant now) {
     latest_ = waits_;
     waits_ = std::min(waits_ + 1, last);
     if (scores_[latest_] < 0 && !is_trial(now)) return {};
-    return (coin_.next() & 1) != 0 ? a_long_look : a_switch;
+    return (coin_.next() & 1) != 0 ? a_switch_ * 10 / 3 : a_switch_;
   }
   /// A wait ended before the core was given away, or the core was given away after having looked.
   void paid() { score() = std::min(score() + 1, most); }
@@ -45,21 +50,21 @@ class Patience {
   void gave_way() { waits_ = 0; }
 
  private:
-  /// From one process to another and back, with what the caches lose.
-  static constexpr Duration a_switch = Duration::nanoseconds(1500);
-  static constexpr Duration a_long_look = Duration::nanoseconds(5000);
   static constexpr int most = 32;
-  static constexpr Duration trial = Duration::microseconds(64);
-  static constexpr Duration between_trials = Duration::milliseconds(1);
+  static constexpr Duration usually_between_trials = Duration::milliseconds(1);
+  static constexpr std::int64_t trials_part = 16;
   static constexpr std::size_t last = 3;
 
   /// It pays only where both look: trials are at the same time in all processes of a machine.
-  static bool is_trial(Instant now) {
-    return (now - Instant{}).ticks() % between_trials.ticks() < trial.ticks();
+  bool is_trial(Instant now) const {
+    return (now - Instant{}).ticks() % between_trials_.ticks() <
+           between_trials_.ticks() / trials_part;
   }
   int& score() { return scores_[latest_]; }
 
   Rng coin_;
+  Duration a_switch_;
+  Duration between_trials_;
   std::array<int, last + 1> scores_{most, most, most, most};  // by waits since the last switch
   std::size_t waits_ = 0;   // since the last switch, those beyond `last` not counted
   std::size_t latest_ = 0;  // whose score the latest wait has

@@ -12,6 +12,7 @@
 #include "base/check.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/cores.hpp"
+#include "runtime/switch_time.hpp"
 
 namespace weft {
 namespace {
@@ -63,7 +64,8 @@ void move_to_another_core(Crowding& crowding) {
 Sleeper::Sleeper(Duration spin, bool gives_way)
     : spin_(spin),
       gives_way_(gives_way),
-      patience_(static_cast<std::uint64_t>(::getpid())),
+      patience_(static_cast<std::uint64_t>(::getpid()), time_of_switch()),
+      turns_(time_of_switch()),
       crowding_(static_cast<std::uint64_t>(::getpid())) {}
 
 void Sleeper::watch(int descriptor) {

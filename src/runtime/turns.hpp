@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/switch_time.hpp"
 #include "weft/time.hpp"
 
 namespace weft {
@@ -15,6 +16,9 @@ namespace weft {
 /// same, and tells whether the peer runs elsewhere by then. One thread.
 class Turns {
  public:
+  /// `a_switch`: from one process to another and back, with what the caches lose.
+  explicit Turns(Duration a_switch = usual_switch) : a_switch_(a_switch) {}
+
   /// A wait begins at `now`. Returns whether it yields at once.
   bool begin(Instant now) {
     yields_ = 0;
@@ -26,7 +30,7 @@ class Turns {
   /// A yield ended and lasted for `took`. Returns whether another process ran meanwhile.
   bool yielded(Duration took) {
     ++yields_;
-    return has_switched_ = took >= a_switch;
+    return has_switched_ = took >= a_switch_ * 2 / 3;
   }
   /// The wait ended with the arrival that it waited for.
   void ended() {
@@ -38,12 +42,11 @@ class Turns {
   }
 
  private:
-  /// To another process and back takes longer, to the same one a third of it.
-  static constexpr Duration a_switch = Duration::nanoseconds(1000);
   static constexpr Duration between_trials = Duration::milliseconds(1);
   static constexpr int shared = 4;
   static constexpr int most = 8;
 
+  Duration a_switch_;          // to the same process and back takes a quarter of it
   int yields_ = 0;             // in this wait
   bool has_switched_ = false;  // by the latest yield
   int score_ = 0;
