@@ -21,7 +21,8 @@ namespace weft {
 ///
 /// The first waits after a switch are judged apart from later ones, each by its like: in a barrier
 /// of more processes than cores the first is for those that run now, on other cores, and the last
-/// for one that needs this core.
+/// for one that needs this core. A long row of waits without a switch is worth all the looks that
+/// led to it, though most first ones may have been in vain.
 ///
 /// Two pairs on two cores may run crosswise: on each core one of another pair, which looks in vain,
 /// and gives way to one that then looks in vain. With looks of one length both cores change at the
@@ -44,13 +45,23 @@ class Patience {
     return (coin_.next() & 1) != 0 ? a_switch_ * 10 / 3 : a_switch_;
   }
   /// A wait ended before the core was given away, or the core was given away after having looked.
-  void paid() { score() = std::min(score() + 1, most); }
-  void failed() { score() = std::max(score() - 2, -most); }
+  void paid() {
+    score() = std::min(score() + 1, most);
+    if (++in_row_ == long_row) {
+      for (int& score : scores_) score = std::min(score + worth_of_row, most);
+    }
+  }
+  void failed() {
+    score() = std::max(score() - 2, -most);
+    in_row_ = 0;
+  }
   /// The core was given away: a switch.
-  void gave_way() { waits_ = 0; }
+  void gave_way() { waits_ = in_row_ = 0; }
 
  private:
   static constexpr int most = 32;
+  static constexpr std::size_t long_row = 32;
+  static constexpr int worth_of_row = 24;
   static constexpr Duration usually_between_trials = Duration::milliseconds(1);
   static constexpr std::int64_t trials_part = 16;
   static constexpr std::size_t last = 3;
@@ -66,6 +77,7 @@ class Patience {
   Duration a_switch_;
   Duration between_trials_;
   std::array<int, last + 1> scores_{most, most, most, most};  // by waits since the last switch
+  std::uint32_t in_row_ = 0;                                  // that paid, since the last switch
   std::size_t waits_ = 0;   // since the last switch, those beyond `last` not counted
   std::size_t latest_ = 0;  // whose score the latest wait has
 };

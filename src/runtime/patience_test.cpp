@@ -66,6 +66,23 @@ TEST(patience, judges_the_first_waits_after_a_switch_apart) {
   for (int i = 0; i < 10; ++i) EXPECT_GT(patience.begin(between), Duration{}) << i;
 }
 
+TEST(patience, takes_a_long_row_of_waits_as_worth_the_looks_before_it) {
+  Patience patience{1};
+  for (int i = 0; i < 20; ++i) {
+    // Four first looks are in vain, and the fifth finds a peer that then stays.
+    for (int k = 0; k < 4; ++k) {
+      patience.gave_way();
+      EXPECT_GT(patience.begin(between), Duration{}) << i;
+      patience.failed();
+    }
+    patience.gave_way();
+    for (int k = 0; k < 100; ++k) {
+      (void)patience.begin(between);
+      patience.paid();
+    }
+  }
+}
+
 TEST(patience, looks_longer_now_and_then_but_not_when_another_process_does) {
   Patience one{1}, other{2};
   std::set<Duration> lengths;
