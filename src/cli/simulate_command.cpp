@@ -82,8 +82,9 @@ void simulate_traffic(const sim::Scenario& scenario, const SimulateCommand& comm
   Json json = to_json(scenario, *run);
   if (!command.json) print_text(scenario, *run);
   if (command.check_determinism) {
-    json["simulation"]["deterministic"] =
-        compare(run->simulation, simulation_of(run_traffic(scenario, team)), command.json, outcome);
+    const auto second = simulation_of(run_traffic(scenario, team));
+    const auto same = compare(run->simulation, second, command.json, outcome);
+    if (same) json["simulation"]["deterministic"] = *same;
   }
   if (command.json) fmt::print("{}\n", json.dump());
   if (command.out.empty() || !team.leads()) return;
@@ -168,7 +169,7 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   if (command.compare_avoidance) {
     run_stoppable(outcome, [&] { compare_avoidance(*scenario, command, **team, outcome); });
   } else if (scenario->jobs.empty()) {
-    simulate_traffic(*scenario, command, **team, outcome);
+    run_stoppable(outcome, [&] { simulate_traffic(*scenario, command, **team, outcome); });
   } else {
     simulate_jobs(*scenario, command, **team, outcome);
   }

@@ -37,10 +37,12 @@ using Json = nlohmann::ordered_json;
 
 Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
                                sim::NetworkRecording* network) {
+  const StopSignals signals(StopSignals::Second::kills);
   const Instant start = monotonic_now();
   SimulationLine line;
   auto ran = team.run<sim::TrafficOutcome>([&](sim::Exchange& exchange) {
-    return sim::run_traffic(scenario, exchange, network, line.progress());
+    return sim::run_traffic(scenario, exchange, network, line.progress(),
+                            [&signals] { return signals.came(); });
   });
   if (!ran) return std::move(ran).error();
   const Simulation simulation{.trace_hash = ran->trace_hash,
@@ -95,8 +97,12 @@ void print_text(const Simulation& s, std::uint64_t seed) {
        fmt::format("{} dummies", s.reliable->dummies)});
 }
 
-bool compare(const Simulation& first, const Result<Simulation>& second, bool json,
-             Outcome& outcome) {
+std::optional<bool> compare(const Simulation& first, const Result<Simulation>& second, bool json,
+                            Outcome& outcome) {
+  if (!second && second.error().code == ErrorCode::cancelled) {
+    report_error({ErrorCode::cancelled, "--check-determinism: " + second.error().message}, outcome);
+    return std::nullopt;
+  }
   if (!second) {
     report_error(second.error(), outcome);
     return false;
@@ -158,6 +164,7 @@ class JobsCommand {
       if (!is_single_) records[j].job = scenario_.jobs[j].name;
       if (!is_sound(records[j])) outcome_.code = ExitCode::failed;
     }
+    if (records.empty()) tell_of_interrupt(first->whole);
     if (!command_.json) {
       if (!records.empty()) print_table(records);
       print_ranks_jobs(figures_of_workloads());
@@ -192,6 +199,17 @@ class JobsCommand {
       return Result<bool>(interrupts > 0);
     };
     return *team_.run(ask);
+  }
+
+  /// Streams say it themselves.
+  void tell_of_interrupt(const Simulation& whole) {
+    const auto& runs = workloads_.runs();
+    const bool all_ended =
+        std::ranges::all_of(runs, [](const jobs::RanksRun& run) { return run.figures.ended; });
+    if (all_ended || !is_interrupted()) return;
+    print_error(
+        fmt::format("a signal ended it after {} simulated; its figures are of the time until then",
+                    to_text(whole.simulated)));
   }
 
   /// Of several streams each has a directory below --out.

@@ -59,7 +59,8 @@ struct TrafficRun {
   sim::TrafficOutcome outcome;
   Simulation simulation;
 };
-/// Runs the scenario's traffic, and records the network if `network` is not null.
+/// Runs the scenario's traffic, and records the network if `network` is not null. A signal ends it
+/// with an error of code cancelled.
 Result<TrafficRun> run_traffic(const sim::Scenario& scenario, Team& team,
                                sim::NetworkRecording* network = nullptr);
 Result<Simulation> simulation_of(const Result<TrafficRun>& run);
@@ -70,9 +71,9 @@ std::string to_json(const Simulation& simulation);
 void print_text(const Simulation& simulation, std::uint64_t seed);
 /// Compares a second run with the first one by trace hash and number of events. Returns true and
 /// prints a line, unless `json`, when they agree; reports an error to `outcome` when they differ or
-/// the second run failed.
-bool compare(const Simulation& first, const Result<Simulation>& second, bool json,
-             Outcome& outcome);
+/// the second run failed. Returns nothing if that was interrupted: it says nothing of the other.
+std::optional<bool> compare(const Simulation& first, const Result<Simulation>& second, bool json,
+                            Outcome& outcome);
 
 /// Runs all jobs of the scenario, which must have at least one, and reports on them as `command`
 /// says. Errors go to `outcome`.

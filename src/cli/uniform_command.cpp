@@ -197,7 +197,8 @@ void run_uniform_command(const UniformCommand& command, Outcome& outcome) {
   if (!command.json) print_text(*scenario, *first);
   if (command.check_determinism) {
     const auto second = simulation_of(run_traffic(*scenario, **team));
-    json["deterministic"] = compare(first->simulation, second, command.json, outcome);
+    const auto same = compare(first->simulation, second, command.json, outcome);
+    if (same) json["deterministic"] = *same;
   }
   if (command.json) fmt::print("{}\n", json.dump());
   write_network(command, output, outcome);
@@ -247,7 +248,8 @@ void add_uniform_command(CLI::App& simulate, Outcome& outcome) {
       "  weft simulate uniform --topology dragonfly:384,shape=xc40 --network aries --out "
       "out/dragonfly\n"
       "  mpirun -n 4 weft simulate uniform --topology fat-tree:16384,levels=3 --json");
-  uniform->callback([state, &outcome] { run_uniform_command(*state, outcome); });
+  uniform->callback(
+      [state, &outcome] { run_stoppable(outcome, [&] { run_uniform_command(*state, outcome); }); });
 }
 
 }  // namespace weft::cli

@@ -12,6 +12,7 @@
 
 #include "base/check.hpp"
 #include "base/make_error.hpp"
+#include "base/units.hpp"
 #include "faults/fault.hpp"
 #include "sim/faults/network_fault_player.hpp"
 #include "sim/faults/network_faults.hpp"
@@ -131,16 +132,36 @@ Result<Scenario> bounded(const Scenario& scenario) {
   return b;
 }
 
+/// The figures of half a run would pass for those of a whole one, so there are none.
+Error interrupted(PicoInstant now, PicoInstant end) {
+  const auto text = [](PicoInstant t) {
+    return to_text(Duration((t - PicoInstant()).to_nanoseconds()));
+  };
+  if (now < end) {
+    return make_error(ErrorCode::cancelled,
+                      "interrupted after {} of {} simulated, without a result", text(now),
+                      text(end));
+  }
+  return make_error(ErrorCode::cancelled,
+                    "interrupted after {} simulated, while the last messages of its {} arrived, "
+                    "without a result",
+                    text(now), text(end));
+}
+
 /// Sends until `end`, then lets packets arrive. Returns the counts of this part.
-std::vector<Counts> run(World& world, PicoInstant end, Exchange& exchange,
-                        const Progress& progress) {
-  run_in_steps(end, exchange, progress, [&](PicoInstant until) { world.run_until(until); });
+Result<std::vector<Counts>> run(World& world, PicoInstant end, Exchange& exchange,
+                                const Progress& progress, WantsEnd wants_end) {
+  StoppableRun stoppable(world, exchange, std::move(wants_end));
+  const auto run_until = [&](PicoInstant until) { return stoppable.run_until(until); };
+  if (!run_in_steps(end, exchange, progress, run_until)) {
+    return interrupted(world.engine().now(), end);
+  }
   std::vector<Counts> counts(world.traffic().size());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     counts[i].in_time = world.traffic()[i]->bytes_delivered_before_end();
     counts[i].in_duration = world.traffic()[i]->delivered_bytes();
   }
-  world.run_until(PicoInstant::never());
+  if (!run_until(PicoInstant::never())) return interrupted(world.engine().now(), end);
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const Traffic& t = *world.traffic()[i];
     counts[i].sent = t.sent();
@@ -158,7 +179,8 @@ Result<TrafficOutcome> run_traffic(const Scenario& scenario) {
 }
 
 Result<TrafficOutcome> run_traffic(const Scenario& unbounded, Exchange& exchange,
-                                   NetworkRecording* network, const Progress& progress) {
+                                   NetworkRecording* network, const Progress& progress,
+                                   WantsEnd wants_end) {
   WEFT_CHECK(network == nullptr || exchange.size() == 1);
   const auto scenario = bounded(unbounded);
   if (!scenario) return scenario.error();
@@ -174,7 +196,9 @@ Result<TrafficOutcome> run_traffic(const Scenario& unbounded, Exchange& exchange
   }
   const NetworkFaultPlayer links(world, std::move(faults).value());
   const PicoInstant end = PicoInstant() + to_pico(scenario->duration);
-  auto counts = run(world, end, exchange, progress);
+  auto ran = run(world, end, exchange, progress, std::move(wants_end));
+  if (!ran) return std::move(ran).error();
+  std::vector<Counts> counts = std::move(ran).value();
   const PicoInstant last = std::max(end, world.engine().last_event());
   if (recorder) record(*recorder, world, last, *network);
 

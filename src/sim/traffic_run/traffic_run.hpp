@@ -9,6 +9,7 @@
 #include "sim/partition/exchange.hpp"
 #include "sim/record/network_record.hpp"
 #include "sim/run/progress.hpp"
+#include "sim/run/stoppable.hpp"
 #include "sim/scenario/scenario.hpp"
 #include "sim/traffic/traffic.hpp"
 #include "weft/result.hpp"
@@ -43,9 +44,10 @@ struct TrafficOutcome {
 /// Errors: those of the scenario; no traffic at all; faults other than of links.
 Result<TrafficOutcome> run_traffic(const Scenario& scenario);
 /// Divides the simulation among the ranks of `exchange`; each returns the outcome of the whole.
-/// `network` records the network's activity, if it is given and there is one rank.
+/// `network` records the network's activity, if it is given and there is one rank. Once `wants_end`
+/// says so, the error has the code cancelled and tells how far the simulation came.
 Result<TrafficOutcome> run_traffic(const Scenario& scenario, Exchange& exchange,
                                    NetworkRecording* network = nullptr,
-                                   const Progress& progress = {});
+                                   const Progress& progress = {}, WantsEnd wants_end = {});
 
 }  // namespace weft::sim

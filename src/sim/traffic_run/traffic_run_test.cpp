@@ -84,6 +84,27 @@ TEST(traffic_run, does_the_same_twice) {
   EXPECT_NE(run_traffic(scenario)->trace_hash, once->trace_hash);
 }
 
+TEST(traffic_run, that_somebody_ends_says_how_far_it_came_and_has_no_result) {
+  Scenario scenario = busy();
+  int questions = 0;
+  const auto after = [&](int most) {
+    questions = 0;
+    AloneExchange alone;
+    const auto ran =
+        run_traffic(scenario, alone, nullptr, {}, [&, most] { return ++questions > most; });
+    return ran.ok() ? Error{} : ran.error();
+  };
+  const Error early = after(50);
+  EXPECT_EQ(early.code, ErrorCode::cancelled);
+  EXPECT_THAT(early.message, testing::HasSubstr("interrupted after 100 us of 200 us simulated"));
+  // Sent at twice the link's rate, half of it is under way when sending ends.
+  scenario.traffic = {{.pattern = TrafficPattern::permutation, .load = 2}};
+  after(1'000'000);  // as many questions as there are
+  const Error late = after(questions - 1);
+  EXPECT_EQ(late.code, ErrorCode::cancelled);
+  EXPECT_THAT(late.message, testing::HasSubstr("while the last messages of its 200 us arrived"));
+}
+
 TEST(traffic_run, refuses_what_could_happen_to_jobs_only) {
   Scenario scenario = busy();
   scenario.faults = {"at=50us kill host0"};
