@@ -25,6 +25,7 @@
 #include "cli/stream_settings.hpp"
 #include "cli/twin.hpp"
 #include "report/report.hpp"
+#include "runtime/stop_signals.hpp"
 #include "sim/scenario/scenario_file.hpp"
 #include "stream/local/local.hpp"
 #include "stream/node/admission.hpp"
@@ -217,10 +218,47 @@ Result<report::RunRecord> measure_limits(const StreamSettings& settings,
 /// Figs. 3 to 5 of a comparison, as one more run.
 Result<void> add_limits(const StreamSettings& settings, const std::vector<std::size_t>& sizes,
                         std::vector<report::RunRecord>& runs) {
-  if (sizes.empty() || runs.back().interrupted) return {};
+  if (sizes.empty() || StopSignals::count() > 0) return {};
   auto limits = measure_limits(settings, sizes, true);
   if (!limits) return std::move(limits).error();
   runs.push_back(std::move(limits).value());
+  return {};
+}
+
+/// The runs of a comparison. A run has a twin, unless a signal came before or during that.
+struct ComparedRuns {
+  std::vector<report::RunRecord> runs;
+  std::vector<report::RunRecord> twins;
+};
+
+/// Runs the schedules until a signal comes. Runs that were whole by then stay so: neither half a
+/// twin nor a job that a signal ends before it begins takes them away.
+Result<void> run_schedules(const StreamCommand& command, NetworkOutput& network,
+                           ComparedRuns& compared) {
+  const std::size_t all = command.schedules.size();
+  std::vector<report::RunRecord>& runs = compared.runs;
+  for (const std::string& schedule : command.schedules) {
+    if (StopSignals::count() > 0) break;
+    StreamSettings of_run = command.settings;
+    of_run.stream.schedule = schedule;
+    auto record =
+        run_one(of_run, network, schedule, fmt::format(" ({} of {})", runs.size() + 1, all));
+    if (!record && record.error().code == ErrorCode::cancelled && !runs.empty()) break;
+    if (!record) return record.error();
+    runs.push_back(std::move(record).value());
+    if (!command.settings.twin || StopSignals::count() > 0) continue;
+    auto twin = run_twin(of_run);
+    if (StopSignals::count() > 0) {
+      print_error(fmt::format("a signal ended the twin of {}, which is left out", schedule));
+      break;
+    }
+    if (!twin) return twin.error();
+    compared.twins.push_back(std::move(twin).value());
+  }
+  if (runs.size() < all) {
+    print_error(fmt::format("a signal came before these schedules: {}",
+                            fmt::join(std::span(command.schedules).subspan(runs.size()), ", ")));
+  }
   return {};
 }
 
@@ -239,26 +277,11 @@ Result<void> run_compare_command(CLI::App& app, StreamCommand& command, Outcome&
   }
   if (auto good = command.settings.twin ? check_twin(command.settings) : Result<void>(); !good)
     return good.error();
-  std::vector<report::RunRecord> runs;
-  std::vector<report::RunRecord> twins;
-  for (const std::string& schedule : command.schedules) {
-    StreamSettings of_run = command.settings;
-    of_run.stream.schedule = schedule;
-    auto record = run_one(of_run, network, schedule,
-                          fmt::format(" ({} of {})", runs.size() + 1, command.schedules.size()));
-    if (!record) return record.error();
-    runs.push_back(std::move(record).value());
-    if (runs.back().interrupted) break;
-    if (!command.settings.twin) continue;
-    auto twin = run_twin(of_run);
-    if (!twin) return twin.error();
-    twins.push_back(std::move(twin).value());
-  }
+  ComparedRuns compared;
+  if (auto good = run_schedules(command, network, compared); !good) return good.error();
+  std::vector<report::RunRecord> runs = std::move(compared.runs);
+  const std::vector<report::RunRecord> twins = std::move(compared.twins);
   const std::size_t real = runs.size();
-  if (real < command.schedules.size()) {
-    print_error(fmt::format("a signal came before these schedules: {}",
-                            fmt::join(std::span(command.schedules).subspan(real), ", ")));
-  }
   runs.insert(runs.end(), twins.begin(), twins.end());
   if (auto measured = measure_limit(command.settings, runs); !measured) return measured.error();
   for (auto& run : runs) {

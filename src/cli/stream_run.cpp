@@ -6,6 +6,7 @@
 #include "cli/terminal.hpp"
 #include "report/published.hpp"
 #include "report/report.hpp"
+#include "runtime/stop_signals.hpp"
 #include "stream/local/local.hpp"
 #include "stream/node/node_report.hpp"
 
@@ -20,7 +21,7 @@ std::size_t contribution_bytes(const report::RunRecord& record) {
 
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs) {
   report::attach_references(settings.references, runs);
-  if (settings.no_limit || runs.empty() || runs.back().interrupted) return {};
+  if (settings.no_limit || runs.empty() || StopSignals::count() > 0) return {};
   StatusLine line;
   line.show({"measuring the limit", "--no-limit leaves it out"});
   auto limit =

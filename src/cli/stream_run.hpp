@@ -13,7 +13,7 @@ namespace weft::cli {
 
 /// Typical bytes of a contribution, for the limit that a run is held against.
 std::size_t contribution_bytes(const report::RunRecord& record);
-/// Measures the limit, unless the settings say not to or a run was interrupted, and holds the runs
+/// Measures the limit, unless the settings say not to or a signal has come, and holds the runs
 /// against it and against published figures.
 Result<void> measure_limit(const StreamSettings& settings, std::vector<report::RunRecord>& runs);
 /// Adds parameters, machine and command to the record of a run.

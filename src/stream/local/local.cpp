@@ -172,8 +172,10 @@ Result<JobReport> drive(LocalJob& job, const StreamOptions& options, const Local
     if (local.on_progress) local.on_progress(total);
   }
   if (job.failure()) return *job.failure();
+  // A signal that comes now ends nothing that belongs to the run.
+  const bool is_interrupted = signals.came();
   JobReport report{
-      .nodes = job.finish(), .remains = {}, .faults = {}, .interrupted = signals.came()};
+      .nodes = job.finish(), .remains = {}, .faults = {}, .interrupted = is_interrupted};
   if (report.nodes.empty()) {
     return Error{ErrorCode::unavailable, "all nodes of the job are lost"};
   }

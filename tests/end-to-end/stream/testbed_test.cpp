@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "soundness.hpp"
@@ -106,6 +107,41 @@ TEST_F(StreamTestbed, compute_that_is_stopped_for_long_is_gone_on_without) {
       run({"--duration", "5s", "--stall-timeout", "300ms", "--fault", "at=1s stop host5 for=2s"});
   expect_nothing_lost(ended);
   EXPECT_THAT(ended.errors, testing::HasSubstr("node 5 takes nothing and does not answer"));
+}
+
+/// The log of a run names its schedule; that of its twin does not.
+TEST_F(StreamTestbed, signal_during_a_twin_leaves_the_finished_run_whole_and_begins_no_other) {
+  ScratchDirectory directory;
+  WeftProcess process({"stream",
+                       "compare",
+                       "--testbed",
+                       "100Mbit,4MiB",
+                       "--twin",
+                       "--inputs",
+                       "3",
+                       "--computes",
+                       "3",
+                       "--duration",
+                       "2s",
+                       "--schedules",
+                       "dfs,grant",
+                       "--fault",
+                       "at=1ms stop host1 for=1ms",
+                       "--log",
+                       "info",
+                       "--json",
+                       "--out",
+                       directory / "out"});
+  ASSERT_TRUE(process.says("info: fault: stop host1", 60));
+  process.signal(SIGINT);
+  const Ended ended = process.wait(30);
+  EXPECT_EQ(ended.code, 128 + SIGINT) << ended.describe();
+  EXPECT_THAT(ended.errors, testing::HasSubstr("a signal ended the twin of dfs")) << ended.errors;
+  EXPECT_THAT(ended.errors, testing::HasSubstr("before these schedules: grant")) << ended.errors;
+  const auto record = nlohmann::json::parse(read_file(directory / "out/compare.json"));
+  ASSERT_EQ(record["runs"].size(), 1u) << ended.describe();
+  EXPECT_EQ(record["runs"][0]["schedule"], "dfs");
+  EXPECT_EQ(record["runs"][0]["interrupted"], false) << ended.describe();
 }
 
 }  // namespace
