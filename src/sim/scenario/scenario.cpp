@@ -117,9 +117,7 @@ Error Scenario::located(std::string_view key, Error error) const {
 }
 
 Result<void> refuse_faults(const Scenario& s, std::string_view fix) {
-  const RandomFaults& r = s.random_faults;
-  const bool draws = r.links_down_per_s + r.links_slow_per_s + r.pauses_per_s + r.crashes_per_s > 0;
-  if (s.faults.empty() && !draws) return {};
+  if (s.faults.empty() && !s.random_faults.happen()) return {};
   const bool only_drawn = s.faults.empty();
   return s.located(only_drawn ? "random-faults" : "faults[0]",
                    invalid("no faults happen here; take {} out, {}",
@@ -162,6 +160,10 @@ Result<void> check_scenario(const Scenario& s) {
     if (!(value >= 0) || value > 1e6) {
       return wrong(key, fmt::format("{}", value), "use 0 to 1000000");
     }
+  }
+  if (s.random_faults.happen() && s.random_faults.until.ticks() == 0) {
+    return wrong("random-faults.until", "0",
+                 "none would happen; write the time until which they do, such as until = \"50ms\"");
   }
   if (s.programs.stack < smallest_stack) {
     return wrong("programs.stack", fmt::format("{}", s.programs.stack.value()),

@@ -58,6 +58,10 @@ struct RandomFaults {
   double crashes_per_s = 0;  ///< each followed by a restart
   Duration mean_length = Duration::milliseconds(1);
   Duration until{};
+
+  bool happen() const {
+    return links_down_per_s + links_slow_per_s + pauses_per_s + crashes_per_s > 0;
+  }
 };
 
 /// Programs whose processes are simulated (`weft run --fabric sim:`).

@@ -43,14 +43,20 @@ Result<faults::Fault> parse_network_fault(World& world, const std::string& text,
   return fault;
 }
 
+Result<void> refuse_random_faults_of_nodes(const Scenario& scenario) {
+  const bool pause = scenario.random_faults.pauses_per_s > 0;
+  if (!pause && scenario.random_faults.crashes_per_s <= 0) return {};
+  return scenario.located(pause ? "random-faults.pauses-per-s" : "random-faults.crashes-per-s",
+                          invalid("there is no job whose nodes could {}; take it out, or add [job]",
+                                  pause ? "pause" : "crash"));
+}
+
 Result<std::vector<faults::Fault>> parse_faults(World& world) {
   const Scenario& scenario = world.scenario();
-  Scenario links_only = scenario;
-  links_only.random_faults.pauses_per_s = 0;
-  links_only.random_faults.crashes_per_s = 0;
+  if (auto good = refuse_random_faults_of_nodes(scenario); !good) return std::move(good).error();
   std::vector<std::uint32_t> hosts(world.topology().hosts());
   std::iota(hosts.begin(), hosts.end(), 0u);
-  auto faults = draw_random_faults(links_only, world.topology().hosts(), 0);
+  auto faults = draw_random_faults(scenario, world.topology().hosts(), 0);
   for (std::size_t i = 0; i < scenario.faults.size(); ++i) {
     auto fault = parse_network_fault(world, scenario.faults[i], hosts);
     if (!fault) return scenario.located(fmt::format("faults[{}]", i), fault.error());

@@ -112,8 +112,19 @@ TEST(traffic_run, refuses_what_could_happen_to_jobs_only) {
   scenario.faults = {"at=50us link-down host9"};
   EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("host9"));
   scenario.faults.clear();
+  scenario.random_faults = {.pauses_per_s = 1, .until = Duration::microseconds(50)};
+  EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("could pause"));
+  scenario.random_faults = {.crashes_per_s = 1, .until = Duration::microseconds(50)};
+  EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("could crash"));
+  scenario.random_faults = {};
   scenario.traffic.clear();
   EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("[[traffic]]"));
+}
+
+TEST(traffic_run, refuses_random_faults_that_end_before_they_begin) {
+  Scenario scenario = busy();
+  scenario.random_faults = {.links_down_per_s = 1};
+  EXPECT_THAT(run_traffic(scenario).error().message, testing::HasSubstr("random-faults.until"));
 }
 
 }  // namespace

@@ -41,6 +41,12 @@ class FaultReader {
 
   Result<JobFaults> read() {
     const sim::Scenario& scenario = world_.scenario();
+    if (jobs_.empty() && scenario.random_faults.happen()) {
+      return scenario.located(
+          "random-faults",
+          invalid("random faults happen to the nodes of streams, and no job is one; take "
+                  "[random-faults] out, or name cables in faults"));
+    }
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
       const StreamOptions& o = jobs_[j].options;
       faults_.of_jobs[j] = sim::draw_random_faults(scenario, o.inputs, o.computes, number_of(j));

@@ -137,6 +137,26 @@ TEST(simulate_refusals, a_network_in_which_nothing_happens_is_refused) {
                   (directory / "idle.toml") + ":1: ", "[[traffic]]");
 }
 
+TEST(simulate_refusals, random_faults_need_nodes_or_cables_that_they_can_happen_to) {
+  ScratchDirectory directory;
+  const std::string path = directory / "faults.toml";
+  const auto faults = [](const char* kind) {
+    return std::string("[random-faults]\n") + kind + " = 1\nuntil = \"50us\"\n";
+  };
+  write_file(path, faults("links-down-per-s") + R"([network]
+topology = "star:4"
+[[jobs]]
+kind = "workload"
+pattern = "all-to-all"
+ranks = 4
+message = "1KiB"
+iterations = 10
+)");
+  expect_one_line(run_weft({"simulate", path}, 30), path + ":1: ", "name cables");
+  write_file(path, faults("crashes-per-s") + small_traffic.substr(small_traffic.find('[')));
+  expect_one_line(run_weft({"simulate", path}, 30), path + ":2: ", "could crash");
+}
+
 class UniformMistakes : public testing::TestWithParam<WrongOption> {};
 
 TEST_P(UniformMistakes, get_one_line) {
