@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/make_error.hpp"
+#include "base/number_text.hpp"
 #include "base/units.hpp"
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
@@ -233,7 +236,23 @@ void cut(const Options& options, Outcome& outcome) {
   fmt::print("{}: {} items\n", options.out, *items);
 }
 
+/// To the parser a level behind a space is one more file: --zstd takes it only behind "=", since
+/// files may follow.
+Result<void> refuse_level_among_files(const Options& options) {
+  if (options.zstd_level == 0) return {};
+  for (const std::string& file : options.files) {
+    std::error_code error;
+    if (!parse_number<int>(file) || std::filesystem::exists(file, error)) continue;
+    return invalid("--zstd {0}: there is no file '{0}'; if it is the level, write --zstd={0}",
+                   file);
+  }
+  return {};
+}
+
 void merge(const Options& options, Outcome& outcome) {
+  if (auto good = refuse_level_among_files(options); !good) {
+    return report_error(good.error(), outcome);
+  }
   wire::CompressionChoice compression;
   if (options.zstd_level > 0) {
     compression = {wire::ArchiveCompression::zstd, options.zstd_level};

@@ -139,6 +139,24 @@ TEST(archive_source, replays_what_several_compute_nodes_wrote_in_parts) {
   EXPECT_EQ(figures_of(replayed).complete, figures_of(written).complete) << replayed.describe();
 }
 
+TEST(archive_merge, whose_level_stands_behind_a_space_says_how_to_write_it) {
+  ScratchDirectory directory;
+  const std::string run = directory / "run.tsa";
+  const Ended written = run_weft({"stream", "local", "--inputs", "1", "--computes", "1",
+                                  "--timeslices", "3", "--sink", "tsa:" + run, "--no-limit"});
+  ASSERT_EQ(written.code, 0) << written.describe();
+  const std::string all = directory / "all.tsa";
+  const Ended refused = run_weft({"archive", "merge", "--out", all, "--zstd", "5", run});
+  EXPECT_EQ(refused.code, 2) << refused.describe();
+  EXPECT_NE(refused.errors.find("weft: --zstd 5: there is no file '5'"), std::string::npos)
+      << refused.describe();
+  EXPECT_NE(refused.errors.find("write --zstd=5"), std::string::npos) << refused.describe();
+  for (const char* flag : {"--zstd", "--zstd=5"}) {
+    const Ended merged = run_weft({"archive", "merge", "--force", "--out", all, flag, run});
+    EXPECT_EQ(merged.code, 0) << merged.describe();
+  }
+}
+
 // The source of an empty one ends before the input node has met the compute nodes.
 TEST(stream_archives, files_of_unequal_inputs_are_all_whole) {
   for (const std::size_t bytes : {25'000, 0}) {
