@@ -35,6 +35,8 @@ class Waiter {
   virtual void idle(Instant now, Fabric& fabric, Instant deadline) = 0;
   /// A program asked whether something has happened, and it had not: it may ask again at once.
   virtual void asked_in_vain() {}
+  /// This turn sent, or got, a message that brings no program on: processes that wait say in what.
+  virtual void told_of_wait() {}
   /// Returns how often a turn looks at the fabric before it does the rest of its work.
   virtual int looks_per_turn() const { return 16; }
   /// A source of news from outside the fabric, which the messenger polls; an error ends every wait.
@@ -108,6 +110,8 @@ class Messenger final : private MessageHistory {
   Result<void> turn_once();
   /// The program asked for what `turn_once` could not bring.
   void asked_in_vain() { waiter_.asked_in_vain(); }
+  /// See Waiter::told_of_wait.
+  void told_of_wait() { waiter_.told_of_wait(); }
   /// Before the program begins, where an earlier life of this process may have got through: asks
   /// node 0. False: all programs are over. Errors: node 0 is gone for good; word from outside.
   Result<bool> ask_to_begin();

@@ -131,6 +131,7 @@ void ProxyFabric::SimulatedTime::busy(Instant) {
 void ProxyFabric::SimulatedTime::idle(Instant, Fabric&, Instant deadline) {
   std::string text;
   proxy::put(text, deadline.ticks());
+  proxy::put(text, std::uint64_t{std::exchange(has_told_of_wait_, false) ? 1u : 0u});
   const char* const call = fabric_.waits_in_ != nullptr ? fabric_.waits_in_() : nullptr;
   if (call != nullptr) text += call;
   fabric_.ask(proxy::idle, text);

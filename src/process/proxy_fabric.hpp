@@ -49,12 +49,14 @@ class ProxyFabric final : public Fabric {
     Instant now() override;
     void busy(Instant) override;
     void idle(Instant now, Fabric& fabric, Instant deadline) override;
+    void told_of_wait() override { has_told_of_wait_ = true; }
     int looks_per_turn() const override { return 1; }
     Result<void> news(Instant) override;
     bool is_over() const override { return fabric_.over_; }
 
    private:
     ProxyFabric& fabric_;
+    bool has_told_of_wait_ = false;  // since the last wait
   };
 
   explicit ProxyFabric(Channel channel) : channel_(std::move(channel)), waiter_(*this) {}

@@ -26,8 +26,10 @@ inline constexpr char expose = 'e';   ///< the memory's bytes → RemoteRegion
 inline constexpr char retract = 'r';  ///< RemoteRegion → the memory's bytes
 inline constexpr char look = 't';     ///< at the clock
 inline constexpr char busy = 'b';     ///< a turn did something
-inline constexpr char idle = 'i';     ///< i64: deadline, ns; name of the call, if it has one
-inline constexpr char left = 'l';     ///< the process has left the job, and communicates no more
+/// i64: deadline, ns; u64: 1 if processes that wait have told each other of it since the last idle,
+/// and nothing else is to count as news; name of the call, if it has one
+inline constexpr char idle = 'i';
+inline constexpr char left = 'l';  ///< the process has left the job, and communicates no more
 
 struct Answered {
   std::int64_t now_ns = 0;  ///< by the process's simulated clock

@@ -71,6 +71,7 @@ void Transfer::begin_collective_on(const Group& group, std::int32_t tag, CallKin
 // Lives of a process wait at different times, and have to send the same: they tell nothing.
 void Transfer::tell_calls() {
   if (has_had_log_ || messenger_.keeps()) return;
+  messenger_.told_of_wait();
   for (const Operation operation : operations_) {
     const auto* const state = messenger_.machine().find(operation);
     if (state == nullptr || state->flow.type != message::MessageType::collective) continue;
@@ -92,6 +93,7 @@ void Transfer::tell_calls() {
 }
 
 void Transfer::compare_calls(const Lane& lane, CallName theirs) {
+  messenger_.told_of_wait();
   const Lanes* const lanes = lanes_of(lane.group());
   if (lanes == nullptr) return;
   const std::uint32_t number = theirs.number();

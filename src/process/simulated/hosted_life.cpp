@@ -15,7 +15,10 @@ constexpr PicoDuration most_owed = PicoDuration::microseconds(1);
 }  // namespace
 
 HostedLife::HostedLife(SimulatedRank& rank)
-    : rank_(rank), quiet_since_(rank.now()), fiber_(rank.shared_.scenario.programs.stack, [this] {
+    : rank_(rank),
+      quiet_since_(rank.now()),
+      quiet_at_last_wait_(rank.now()),
+      fiber_(rank.shared_.scenario.programs.stack, [this] {
         code_ = live();
         pay();
       }) {}
@@ -68,8 +71,10 @@ void HostedLife::sleep(PicoDuration& account) {
   account += rank_.now() - from;
 }
 
-void HostedLife::wait_until(Instant deadline) {
+void HostedLife::wait_until(Instant deadline, News news) {
   pay(least_turn);
+  if (news == News::is_none) quiet_since_ = quiet_at_last_wait_;
+  quiet_at_last_wait_ = quiet_since_;
   if (shared().over) return;  // it was told while it paid
   rank_.forget_wake();
   rank_.wake_at(rank_.clock().when(deadline));

@@ -26,7 +26,7 @@ class HostedLife {
   bool waits() const { return waits_; }
   /// Returns the call in which it waits, if that has a name.
   virtual std::string waits_in() const { return {}; }
-  /// Returns when it last sent or received.
+  /// Returns when it last sent or received anything that brings a program on.
   PicoInstant quiet_since() const { return quiet_since_; }
 
  protected:
@@ -48,8 +48,10 @@ class HostedLife {
   /// Lets all time pass that the processor has had work for.
   void pay(PicoDuration at_least = {});
   void pass(PicoDuration time, PicoDuration& account);
+  /// Whether messages since the last wait may bring a program on.
+  enum class News : bool { is_none, counts };
   /// Until the fabric has something, or `deadline` by the process's clock.
-  void wait_until(Instant deadline);
+  void wait_until(Instant deadline, News news = News::counts);
   void enter_phase(std::string_view name) { rank_.times_.enter(name); }
   PhaseTimes& times() { return rank_.times_.current(); }
   CountedFabric& fabric() { return *rank_.fabric_; }
@@ -70,6 +72,7 @@ class HostedLife {
   PicoDuration owed_messaging_{};  // of the processor's time, which has not passed yet
   PicoDuration owed_computing_{};
   PicoInstant quiet_since_{};
+  PicoInstant quiet_at_last_wait_{};  // quiet_since_ then
   bool waits_ = false;
   int code_ = 0;
   Fiber fiber_;

@@ -126,9 +126,10 @@ bool RemoteLife::answer(char kind, proxy::Taken& taken, std::string& text) {
       return true;
     case proxy::idle: {
       std::int64_t deadline = 0;
-      if (!taken.take(deadline)) return false;
+      std::uint64_t told_of_wait = 0;
+      if (!taken.take(deadline) || !taken.take(told_of_wait)) return false;
       waits_in_ = taken.rest();
-      wait_until(Instant(deadline));
+      wait_until(Instant(deadline), told_of_wait == 0 ? News::counts : News::is_none);
       return true;
     }
     case proxy::left:

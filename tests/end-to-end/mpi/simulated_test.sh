@@ -47,6 +47,9 @@ refused '5 processes, 1 on a host, need 5 hosts' -n 5 -- "$program"
 # Ranks that wait for each other are named, with what they wait in, long before programs.limit.
 refused 'nothing happens any more, and 2 processes wait for messages: ranks 0 (in MPI_Recv), 1 (in MPI_Finalize)$' \
   -n 2 -- "$program" stuck
+# So are those that tell each other every two seconds in which collective operation they wait.
+refused 'nothing happens any more, and 2 processes wait for messages: ranks 0 (in MPI_Recv), 1 (in MPI_Barrier)$' \
+  -n 2 -- "$program" apart
 cp "$program" "$dir/data"
 chmod -x "$dir/data"
 refused "cannot start '$dir/data': Permission denied; make it executable" -n 4 -- "$dir/data"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of messages between ranks 0 and 1, by MPI's clock, and a sum of all ranks.
 //   timed [crash|exit|silent]: rank 1 kills itself, exits with code 3, or exits before
-//   MPI_Finalize; "stuck": rank 0 receives what rank 1 does not send; "alone": nobody calls MPI
+//   MPI_Finalize; "stuck" and "apart": rank 0 receives what rank 1 does not send, which has
+//   come to the end or waits in a barrier; "alone": nobody calls MPI
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,9 @@ int main(int argc, char** argv) {
   double sum = 0;
   MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("sum %.17g\n", sum);
-  if (rank == 0 && strcmp(end, "stuck") == 0) {
+  const int is_apart = strcmp(end, "apart") == 0;
+  if (rank == 1 && is_apart) MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0 && (is_apart || strcmp(end, "stuck") == 0)) {
     MPI_Recv(bytes, 1, MPI_CHAR, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   free(bytes);
