@@ -14,7 +14,9 @@
 namespace weft {
 namespace {
 
-/// How often the launcher hears that a peer is missed: it forgets reports that come too early.
+/// How often the launcher hears that a peer is missed: it forgets reports that come too early. Each
+/// peer has a time of its own. The launcher ignores a peer that runs, and the one that it can
+/// restart may be another.
 constexpr Duration miss_every = Duration::milliseconds(50);
 
 /// `v` is a JsonWriter or a JsonReader.
@@ -163,8 +165,9 @@ void JobLink::keep_nothing(const std::string& text) {
 }
 
 void JobLink::miss(Instant now, NodeId peer) {
-  if (now < miss_again_) return;
-  miss_again_ = now + miss_every;
+  const auto [told, is_first] = miss_again_.try_emplace(peer, now);
+  if (!is_first && now < told->second) return;
+  told->second = now + miss_every;
   channel_.post(launch_message::needs, std::to_string(peer.value()));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -156,7 +157,7 @@ class JobLink final : public NewsSource {
   bool is_over() const override { return over_; }
   /// The launcher's answer to a message of the kind `question`, once it came.
   std::optional<std::string> take_answer() { return std::exchange(answer_, std::nullopt); }
-  /// Tells the launcher, now and then.
+  /// Tells the launcher of each such peer now and then.
   void miss(Instant now, NodeId peer) override;
   void stored(std::uint64_t place) override { post(launch_message::stored, std::to_string(place)); }
 
@@ -172,7 +173,7 @@ class JobLink final : public NewsSource {
   OnKeepNothing on_keep_nothing_;
   bool over_ = false;
   std::optional<std::string> answer_;
-  Instant miss_again_{};  // not before
+  std::map<NodeId, Instant> miss_again_;  // not before, for each peer that was missed
 };
 
 }  // namespace weft

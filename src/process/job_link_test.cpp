@@ -90,6 +90,28 @@ TEST(job_link, a_process_hears_of_the_levels_that_its_launcher_sets) {
   EXPECT_EQ(link.take_news(**fabric).error().code, ErrorCode::corrupt);
 }
 
+TEST(job_link, a_launcher_hears_of_each_missed_peer_whichever_is_missed_first) {
+  auto ends = Channel::pair();
+  ASSERT_TRUE(ends.ok());
+  JobLink link(std::move(ends->second));
+  const auto heard = [&] {
+    std::string all;
+    while (const auto message = ends->first.receive()) {
+      EXPECT_EQ(message->kind, launch_message::needs);
+      all += message->text + " ";
+    }
+    return all;
+  };
+  Instant now{};
+  for (int i = 0; i < 3; ++i) {
+    for (const std::uint32_t peer : {4U, 7U}) link.miss(now, NodeId(peer));
+  }
+  EXPECT_EQ(heard(), "4 7 ") << "once in a while";
+  now = now + Duration::milliseconds(100);
+  for (const std::uint32_t peer : {4U, 7U}) link.miss(now, NodeId(peer));
+  EXPECT_EQ(heard(), "4 7 ");
+}
+
 TEST(job_link, a_launcher_hears_from_where_the_next_life_goes_on) {
   auto ends = Channel::pair();
   ASSERT_TRUE(ends.ok());
