@@ -100,13 +100,13 @@ RankLives::Next RankLives::after_the_job(Rank& rank, const End& end) {
   if (!needs_all_) return Next::nothing;
   if (!options_.decides || !may_restart(rank, end)) return Next::fail;
   over_ = false;
+  ++restarts_;
   return start_again(rank);
 }
 
 RankLives::Next RankLives::start_again(Rank& rank) {
   rank.state = State::to_start;
   rank.returned = false;
-  ++restarts_;
   if (options_.restart_all) {
     falls_ = true;
     for (Rank& other : ranks_) {
@@ -128,7 +128,10 @@ RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
     rank.state = State::resting;
     return Next::rest;
   }
-  if (may_restart(rank, end)) return start_again(rank);
+  if (may_restart(rank, end)) {
+    ++restarts_;
+    return start_again(rank);
+  }
   // A program that failed or crashed by itself takes the others with it. One that was killed is
   // waited for, until ranks that need it give up and name the operation.
   if (options_.restart || !end.was_killed || end.crashed || needs_all_) return Next::end_job;
@@ -149,8 +152,10 @@ RankLives::Next RankLives::on_needed(std::uint32_t index) {
   const bool has_gone =
       options_.restart && needs_all_ && rank.returned && rank.state == State::ended;
   if (over_ || (rank.state != State::resting && !has_gone)) return Next::nothing;
-  if (restarts_ >= options_.most_restarts) return Next::end_job;
+  // One that had exited did not fail: the death of the rank that needs it has counted.
+  if (!has_gone && restarts_ >= options_.most_restarts) return Next::end_job;
   rank = {.stored = rank.stored};
+  if (!has_gone) ++restarts_;
   return start_again(rank);
 }
 

@@ -77,7 +77,8 @@ class RankLives {
   /// The rest of a sentence about a rank that ended the job, when only that kept it from a restart.
   std::string why_not_anew(std::uint32_t rank);
   /// A rank waits for that one. A resting one is started anew, and so is one of MPI that had exited
-  /// when the job was over, which it no longer is; if no restart is left, the job ends.
+  /// when the job was over, which it no longer is; if no restart is left for a resting one, the job
+  /// ends. One that had exited needs none.
   Next on_needed(std::uint32_t rank);
 
   /// A rank that was killed and that the others need.

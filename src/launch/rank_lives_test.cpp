@@ -173,6 +173,17 @@ TEST(rank_lives, a_process_of_mpi_that_is_killed_in_or_after_mpi_finalize_is_sta
   EXPECT_TRUE(lives.over());
 }
 
+TEST(rank_lives, a_process_that_has_exited_and_is_needed_again_takes_no_restart) {
+  RankLives lives = running(3, {.restart = true, .most_restarts = 1});
+  lives.on_needs_all();
+  for (std::uint32_t i = 0; i < 3; ++i) lives.on_returned(i);
+  for (std::uint32_t i = 1; i < 3; ++i) EXPECT_EQ(lives.on_end(i, succeeded), Next::nothing);
+  EXPECT_EQ(lives.on_end(0, killed), Next::start_anew);
+  lives.begin(0);
+  for (std::uint32_t i = 1; i < 3; ++i) EXPECT_EQ(lives.on_needed(i), Next::start_anew);
+  EXPECT_EQ(lives.restarts(), 1u);
+}
+
 TEST(rank_lives, a_process_of_mpi_that_is_killed_after_the_job_and_cannot_start_anew_fails) {
   RankLives without = running(1, {.restart = false});
   without.on_needs_all();

@@ -16,6 +16,9 @@ constexpr std::size_t queued_operations = 256;
 constexpr std::size_t queued_bytes = 64 << 10;
 /// Receivers that save checkpoints may take some time for it; one that saves none takes for ever.
 constexpr Duration full_without_a_word = Duration::seconds(2);
+/// A launcher that ignores what it heard, since the missed process had not ended then, hears it
+/// again.
+constexpr Duration look_for_wanted_every = Duration::milliseconds(50);
 /// A limit that large is none.
 constexpr ByteCount unlimited_outbox(std::uint64_t{1} << 60);
 /// Marks the numbers of operations that the machine does not know; its own numbers lack this bit.
@@ -260,6 +263,16 @@ void Messenger::look_for_peer(Instant now, Operation of) {
   if (state != nullptr && !machine_.is_up(state->peer)) waiter_.miss(now, state->peer);
 }
 
+/// The same of those that no operation names. They are looked for among all receives: not in each
+/// turn.
+void Messenger::look_for_wanted(Instant now) {
+  if (!machine_.misses_listened() || now < look_for_wanted_at_) return;
+  look_for_wanted_at_ = now + look_for_wanted_every;
+  wanted_->for_each_wanted([&](NodeId peer) {
+    if (peer != machine_.self() && !machine_.is_up(peer)) waiter_.miss(now, peer);
+  });
+}
+
 /// As an error, since programs show no less: a process that computes looks like one that hangs.
 void Messenger::say_silent(NodeId peer, std::span<const Operation> operations) {
   if (!silent_.insert(peer).second) return;
@@ -336,9 +349,7 @@ Result<bool> Messenger::work(Instant now, int looks, std::span<const Operation> 
   for (const Operation operation : operations) {
     if (!is_ready(operation)) look_for_peer(now, operation);
   }
-  if (misses_senders_) {
-    machine_.for_each_missed([&](NodeId peer) { waiter_.miss(now, peer); });
-  }
+  if (misses_wanted_ && wanted_ != nullptr) look_for_wanted(now);
   if (now < machine_.next_deadline()) return false;
   // A process that computes from its start on answers nobody, and is not gone.
   if (const auto peer = machine_.overdue(now); peer && fabric_.is_silent(*peer)) {
@@ -367,9 +378,9 @@ Result<std::size_t> Messenger::wait(Operation operation) {
 Result<bool> Messenger::wait_any(std::span<const Operation> operations, const bool& also,
                                  Duration patience) {
   const auto any_done = [&] { return also || is_any_ready(operations); };
-  misses_senders_ = true;
+  misses_wanted_ = true;
   auto good = turn_until([&] { return any_done() || is_over(); }, operations, patience);
-  misses_senders_ = false;
+  misses_wanted_ = false;
   if (good && any_done()) return true;
   if (good && !is_over()) return false;
   if (!good) return std::move(good).error();
@@ -389,11 +400,11 @@ Result<bool> Messenger::wait_for_queue(NodeId to, std::size_t most,
   return has_room();
 }
 
-// Waits that turn by themselves, and loops of tests and probes, may wait for any sender.
+// Waits that turn by themselves, and loops of tests and probes, wait for what they have posted.
 Result<void> Messenger::turn_once() {
-  misses_senders_ = true;
+  misses_wanted_ = true;
   auto worked = work(waiter_.now(), 1, {});
-  misses_senders_ = false;
+  misses_wanted_ = false;
   if (!worked) return std::move(worked).error();
   return {};
 }

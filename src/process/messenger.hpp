@@ -52,6 +52,18 @@ class Waiter {
   virtual void stored(std::uint64_t place) { (void)place; }
 };
 
+/// Knows for which messages a process waits, of those that go to sinks: the messenger sees only
+/// that it listens to all senders.
+class WantedPeers {
+ public:
+  using Visit = std::function<void(NodeId)>;
+  /// Peers without which the process cannot go on, each once or more often.
+  virtual void for_each_wanted(const Visit& visit) const = 0;
+
+ protected:
+  ~WantedPeers() = default;
+};
+
 /// One thread. Fabric and waiter outlive it.
 class Messenger final : private MessageHistory {
  public:
@@ -81,6 +93,9 @@ class Messenger final : private MessageHistory {
               bool is_awaited = false) {
     machine_.listen(from, flow, sink, is_awaited);
   }
+  /// From now on it asks whom this process waits for besides the peers of operations. It outlives
+  /// this, or the call with null.
+  void watch_wanted(const WantedPeers* wanted) { wanted_ = wanted; }
   /// When the fabric cannot register the memory, nothing is received, and `wait` says why.
   Operation start_receive(NodeId from, const message::FlowKey& flow, std::span<std::byte> into);
   /// Turns until it is done; see Communicator::wait.
@@ -105,8 +120,8 @@ class Messenger final : private MessageHistory {
                               const bool& also, Duration patience);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
-  /// Turns once in the same way, independently of any operation. The caller may wait for messages
-  /// that go to sinks: their senders are missed.
+  /// Turns once in the same way, independently of any operation. The caller may wait for those that
+  /// WantedPeers names: they are missed.
   Result<void> turn_once();
   /// The program asked for what `turn_once` could not bring.
   void asked_in_vain() { waiter_.asked_in_vain(); }
@@ -192,6 +207,7 @@ class Messenger final : private MessageHistory {
   void look_whether_it_repeats();
   bool missed();
   void look_for_peer(Instant now, Operation of);
+  void look_for_wanted(Instant now);
   /// Says once of each such process that it lives and answers nothing, and what this one waits for.
   void say_silent(NodeId peer, std::span<const Operation> operations);
   void look_for_whole_outbox(NodeId to, std::size_t size);
@@ -221,8 +237,10 @@ class Messenger final : private MessageHistory {
   TransmitQueue out_;
   std::vector<SendLane*> lanes_;  // by node; null: it is not up, or has none
   std::array<Completion, 64> completions_;
-  bool misses_senders_ = false;  // it waits for messages that go to sinks
-  bool has_moved_ = false;       // in a turn that was not reported to the waiter yet
+  const WantedPeers* wanted_ = nullptr;
+  Instant look_for_wanted_at_{};  // not before
+  bool misses_wanted_ = false;    // it waits for what they do
+  bool has_moved_ = false;        // in a turn that was not reported to the waiter yet
   std::vector<std::pair<Operation, Region>> regions_;  // of receives under way
   std::vector<std::pair<Operation, Error>> refused_;   // not started, and not waited for yet
   std::uint64_t refusals_ = 0;

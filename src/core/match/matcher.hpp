@@ -67,6 +67,14 @@ class Matcher {
   /// The receive waits no more. False: it took a message before.
   bool cancel(WaitingReceive receive);
 
+  /// `visit(pattern, receive)` of each waiting receive, in any order. It takes time as the most
+  /// receives and messages that ever waited at once.
+  template <class Visit>
+  void for_each_receive(Visit&& visit) const {
+    for (const Node& node : nodes_) {
+      if (node.sequence != 0) visit(node.envelope, node.token);
+    }
+  }
   std::size_t waiting_receives() const { return receives_of_[0] + open_receives(); }
   std::size_t waiting_messages() const { return messages_; }
 

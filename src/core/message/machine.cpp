@@ -82,10 +82,7 @@ void MessageMachine::listen(NodeId from, const FlowKey& flow, Sink& sink, bool i
   WEFT_CHECK(from.value() < options_.nodes, "node {} of {}", from.value(), options_.nodes);
   Pair& p = pair(from);
   Peer& peer = peers_[from.value()];
-  if (from != options_.self && !std::exchange(peer.listened, true)) {
-    listened_.push_back(from);
-    if (!peer.up) ++listened_down_;
-  }
+  if (from != options_.self && !std::exchange(peer.listened, true) && !peer.up) ++listened_down_;
   p.in.listen(flow, sink, is_awaited);
   if (p.in.has_word()) touch(from);
   if (!peer.up) miss(from);

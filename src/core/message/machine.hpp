@@ -74,14 +74,8 @@ class MessageMachine {
   /// From now on `watch` hears of messages that nothing receives yet. It outlives this, or the call
   /// with null.
   void watch_early(EarlyWatch* watch) { options_.early_watch = watch; }
-  /// Peers without a connection to which this process listens: `visit(NodeId)`.
-  template <class Visit>
-  void for_each_missed(Visit&& visit) const {
-    if (listened_down_ == 0) return;
-    for (const NodeId peer : listened_) {
-      if (!peers_[peer.value()].up) visit(peer);
-    }
-  }
+  /// Some peer to which this process listens has no connection.
+  bool misses_listened() const { return listened_down_ > 0; }
   /// Starts to receive the flow's next message. For more than `eager_limit` bytes `region` is
   /// `into`, opened to the fabric; it stays so until it is done.
   Operation receive(NodeId from, const FlowKey& flow, std::span<std::byte> into,
@@ -322,8 +316,7 @@ class MessageMachine {
   std::optional<NodeId> lost_link_;
   std::size_t writing_ = 0;  // pairs
   std::vector<NodeId> dirty_;
-  std::vector<NodeId> listened_;  // peers, each once
-  std::size_t listened_down_ = 0;
+  std::size_t listened_down_ = 0;  // peers
   /// The longest missing one first. Messages that came back stay in it.
   std::priority_queue<Missing, std::vector<Missing>, IsLater> missing_;
   std::uint64_t deadline_looks_ = 0;

@@ -89,12 +89,12 @@ std::optional<Status> Questions::probe(const Group& group, std::uint32_t from, s
       diverge();
       return std::nullopt;
     }
-    transfer_.until([&] { return (found = transfer_.waiting(group, source, tag)).has_value(); });
+    found = transfer_.await(group, source, tag);
     if (found && found->tag != its_tag) diverge();
     return found;
   }
   if (waits) {
-    transfer_.until([&] { return (found = transfer_.waiting(group, from, tag)).has_value(); });
+    found = transfer_.await(group, from, tag);
   } else {
     found = transfer_.probe(group, from, tag);
   }

@@ -51,10 +51,12 @@ Transfer::Transfer(Messenger& messenger)
     : messenger_(messenger),
       inline_limit_(std::min(most_inline, messenger.machine().eager_limit()) - sizeof(Header)) {
   messenger_.machine().watch_early(this);
+  messenger_.watch_wanted(this);
 }
 
 Transfer::~Transfer() {
   messenger_.machine().watch_early(nullptr);
+  messenger_.watch_wanted(nullptr);
 }
 
 void Transfer::open(const Group& group, const Opening& opening) {
@@ -397,12 +399,6 @@ std::optional<Status> Transfer::waiting(const Group& group, std::uint32_t from,
   if (!found) return std::nullopt;
   const auto& message = *reinterpret_cast<const Unexpected*>(found->token);
   return Status{.source = message.source, .tag = message.header.tag, .bytes = message.header.bytes};
-}
-
-std::optional<Status> Transfer::probe(const Group& group, std::uint32_t from, std::int32_t tag) {
-  if (const auto found = waiting(group, from, tag)) return found;
-  turn();
-  return waiting(group, from, tag);
 }
 
 // The body is received at once, since bodies of a flow come in the order in which their messages

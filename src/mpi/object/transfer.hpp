@@ -95,7 +95,7 @@ class Task {
 
 /// All point-to-point messages of a process, and the requests for them. Errors of the message
 /// layer end the process's part in the job: after one, only `failure` may be called. One thread.
-class Transfer final : private message::EarlyWatch {
+class Transfer final : private message::EarlyWatch, private WantedPeers {
  public:
   explicit Transfer(Messenger& messenger);
   ~Transfer();
@@ -125,6 +125,8 @@ class Transfer final : private message::EarlyWatch {
   static void hold(const Group& group, const Buffer& buffer, Request& request);
   /// Returns the status of the message that a receive would take; turns once when there is none.
   std::optional<Status> probe(const Group& group, std::uint32_t from, std::int32_t tag);
+  /// The same; waits until there is one. None: a failure.
+  std::optional<Status> await(const Group& group, std::uint32_t from, std::int32_t tag);
   /// The same without a turn.
   std::optional<Status> waiting(const Group& group, std::uint32_t from, std::int32_t tag) const;
   /// Takes the message that a receive would take now, so that no other receive can: into `memory`,
@@ -356,6 +358,32 @@ class Transfer final : private message::EarlyWatch {
   std::vector<Slot*> free_slots_;
   std::list<Unexpected> unexpected_;  // the matcher names them
   Counts counts_;
+  /// A peer for which the process waits, although it has posted nothing for it. Each thread has
+  /// one.
+  struct Wanted {
+    static Wanted member_of(const Group& group, std::uint32_t source) {
+      if (source == match::any_source) return {&group, {}};
+      return {nullptr, group.members[source]};
+    }
+    const Group* any_of;  // null: `peer` alone
+    NodeId peer;
+    friend bool operator==(const Wanted&, const Wanted&) = default;
+  };
+  /// It waits for that peer for as long as this lives.
+  class Wants {
+   public:
+    Wants(Transfer& transfer, const Wanted& what) : all_(transfer.wanted_), what_(what) {
+      all_.push_back(what);
+    }
+    ~Wants() { all_.erase(std::find(all_.begin(), all_.end(), what_)); }
+    Wants(const Wants&) = delete;
+    Wants& operator=(const Wants&) = delete;
+
+   private:
+    std::vector<Wanted>& all_;
+    Wanted what_;
+  };
+  std::vector<Wanted> wanted_;
   std::vector<Operation> operations_;  // those that are watched
   std::vector<Watched> watched_;       // of each of them
   std::optional<Error> failure_;
@@ -392,6 +420,7 @@ class Transfer final : private message::EarlyWatch {
   static Lane* lane_from(const Lanes& lanes, NodeId sender);
   void disagree(std::string why);
   void on_early(NodeId from, const message::FlowKey& flow, std::uint64_t bytes) override;
+  void for_each_wanted(const WantedPeers::Visit& visit) const override;
   Lanes* lanes_of(const Group& group) {
     return latest_group_ == &group ? latest_lanes_ : find_lanes(group);
   }

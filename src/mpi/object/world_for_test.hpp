@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,9 @@ class TestWaiter final : public Waiter {
     now_ = now_ + Duration::milliseconds(1);
     if (on_idle) on_idle();
   }
+  void miss(Instant, NodeId peer) override { missed.insert(peer.value()); }
   std::function<void()> on_idle;
+  std::set<std::uint32_t> missed;
 
  private:
   Instant now_{};

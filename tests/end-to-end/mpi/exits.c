@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks that are killed once, mostly after MPI_Finalize, when others have exited.
+//   exits DIRECTORY MODE     the directory is empty
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char* directory;
+static int rank, size;
+
+static const char* in_directory(const char* name, int number) {
+  static char place[4096];
+  snprintf(place, sizeof place, "%s/%s%d", directory, name, number);
+  return place;
+}
+
+/// For the first that asks.
+static int is_first(void) {
+  return open(in_directory("killed", 0), O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0;
+}
+
+/// A file that is there is whole.
+static void tell_process(void) {
+  char made[4096];
+  snprintf(made, sizeof made, "%s.new", in_directory("process", rank));
+  FILE* file = fopen(made, "w");
+  fprintf(file, "%d\n", (int)getpid());
+  fclose(file);
+  rename(made, in_directory("process", rank));
+}
+
+static void await_end_of(int other) {
+  int process = 0;
+  FILE* file = fopen(in_directory("process", other), "r");
+  if (file == NULL || fscanf(file, "%d", &process) != 1) abort();
+  fclose(file);
+  while (kill(process, 0) == 0) usleep(1000);
+}
+
+static void die_behind(int other) {
+  if (access(in_directory("killed", 0), F_OK) == 0) return;
+  await_end_of(other);
+  if (is_first()) raise(SIGKILL);
+}
+
+static void pass(int from, int to, int messages) {
+  for (int i = 0; i < messages; ++i) {
+    int value = i;
+    if (rank == from) MPI_Send(&value, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+    if (rank == to) MPI_Recv(&value, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (value != i) abort();
+  }
+}
+
+/// Rank 0 hears from the last one alone. Rank 1 has left the job then, and does not exit before
+/// rank 0 is done.
+static void one_is_needed(void) {
+  const char* const ready = "ready";
+  pass(size - 1, 0, 100);
+  MPI_Finalize();
+  if (rank == 0) {
+    die_behind(size - 1);
+    close(open(in_directory(ready, 0), O_CREAT | O_WRONLY, 0600));
+    printf("rank 0 is done\n");
+  }
+  if (rank == 1) {
+    while (access(in_directory(ready, 0), F_OK) != 0) usleep(1000);
+  }
+}
+
+int main(int argc, char** argv) {
+  directory = argv[1];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  tell_process();
+  if (strcmp(argv[2], "one") == 0) one_is_needed();
+  return 0;
+}

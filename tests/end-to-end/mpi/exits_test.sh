@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Ranks that are killed when others have exited, or where nobody sees it.
+#   exits_test.sh WEFT PROGRAMS
+set -euo pipefail
+weft=$1 programs=$2
+# shellcheck source=../common.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../common.sh"
+done_=$'rank 0 is done'
+
+# run MODE COMMAND…: a directory of its own, where somebody is killed. It ends well.
+run() {
+  mode=$1
+  shift
+  mkdir "$dir/$mode"
+  code=0
+  timeout 60 "$weft" run "$@" >"$dir/out" 2>"$dir/err" || code=$?
+  ((code == 0)) || fail "$mode ends with $code: $(cat "$dir/out" "$dir/err")"
+  [[ -e $dir/$mode/killed0 ]] || fail "$mode: nobody was killed"
+}
+printed() {
+  [[ $(cat "$dir/out") == "$1" ]] || fail "$mode prints '$(cat "$dir/out")'"
+}
+
+# The one rank that a restarted one hears from is restarted, too, and no other one: neither those that have exited nor
+# one that has left the job and runs on. That takes no restart.
+run one -n 6 --restart on-failure --most-restarts 1 -- "$programs"/mpi_exits "$dir/one" one
+printed "$done_"
+grep -q 'rank 5 is needed by rank 0; starting it anew' "$dir/err" && (($(grep -c 'is needed by' "$dir/err") == 1)) ||
+  fail "of the needed ranks it says '$(cat "$dir/err")'"
