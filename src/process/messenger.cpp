@@ -394,7 +394,9 @@ Result<bool> Messenger::wait_for_queue(NodeId to, std::size_t most,
   const auto has_room = [&] {
     return also || machine_.queued_to(to) <= most || is_any_ready(operations);
   };
+  misses_wanted_ = true;
   auto good = turn_until([&] { return has_room() || is_over(); }, operations, patience);
+  misses_wanted_ = false;
   if (!good) return std::move(good).error();
   if (!has_room() && is_over()) return Error{ErrorCode::cancelled, "the job is over"};
   return has_room();

@@ -540,8 +540,10 @@ void Transfer::wait_for_something() {
 
 /// A short message that finds no room is copied, and its send is over. A process that only sends
 /// would never hear that its peers have read something. A peer that computes takes its time; one
-/// that is gone is noticed by those who wait for its messages.
+/// that is gone is noticed by those who wait for its messages. One that has exited is missed here:
+/// nobody else may need it, and each send would wait in vain.
 void Transfer::wait_for_way(NodeId to) {
+  const Wants wants(*this, {nullptr, to});
   while (!failure_ && messenger_.machine().queued_to(to) > most_queued) {
     if (pause_ != nullptr) {
       turn_and_pause();

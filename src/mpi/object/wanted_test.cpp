@@ -78,6 +78,20 @@ TEST(wanted, messages_of_collectives_miss_their_senders) {
             Missed{3});
 }
 
+TEST(wanted, a_sender_of_more_than_may_wait_misses_its_receiver) {
+  EXPECT_EQ(missed_after([](Transfer& transfer, const Group& group) {
+              int value = 0;
+              const Buffer buffer{&value, sizeof value, &byte_type};
+              for (int i = 0; i < 2000; ++i) {
+                Request request;
+                transfer.send(group, 2, 5, buffer, false, request);
+                EXPECT_TRUE(request.done);
+              }
+              transfer.make_way(group.members[2]);
+            }),
+            Missed{2});
+}
+
 TEST(wanted, a_process_that_waits_for_nobody_misses_nobody) {
   EXPECT_EQ(missed_after([](Transfer& transfer, const Group&) { transfer.turn(); }), Missed());
 }

@@ -72,6 +72,15 @@ static void one_is_needed(void) {
   }
 }
 
+/// Rank 0 sends again more than waits for a peer that is not there.
+static void sends_again(void) {
+  pass(0, 1, 3000);
+  MPI_Finalize();
+  if (rank != 0) return;
+  die_behind(1);
+  printf("rank 0 is done\n");
+}
+
 int main(int argc, char** argv) {
   directory = argv[1];
   MPI_Init(&argc, &argv);
@@ -79,5 +88,6 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   tell_process();
   if (strcmp(argv[2], "one") == 0) one_is_needed();
+  if (strcmp(argv[2], "sends") == 0) sends_again();
   return 0;
 }

@@ -28,3 +28,8 @@ run one -n 6 --restart on-failure --most-restarts 1 -- "$programs"/mpi_exits "$d
 printed "$done_"
 grep -q 'rank 5 is needed by rank 0; starting it anew' "$dir/err" && (($(grep -c 'is needed by' "$dir/err") == 1)) ||
   fail "of the needed ranks it says '$(cat "$dir/err")'"
+
+# A rank that sends a lot again to one that has exited does not wait in vain with each message.
+run sends -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/sends" sends
+printed "$done_"
+grep -q 'rank 1 is needed by rank 0; starting it anew' "$dir/err" || fail "sends says '$(cat "$dir/err")'"
