@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "base/number_text.hpp"
-#include "base/process_end.hpp"
 #include "fabric/choice/fabric_choice.hpp"
 #include "launch/admission.hpp"
 #include "launch/all_anew.hpp"
@@ -234,6 +233,8 @@ class Launcher final : private HostListener {
         tell_if_over();
         if (message.text == returned_alone && worlds_) let_go(worlds_->on_alone(rank));
         break;
+      case launch_message::exits:
+        return lives_->on_exits(rank);
       case launch_message::over:
         lives_->on_over();
         tell_if_over();
@@ -405,7 +406,7 @@ class Launcher final : private HostListener {
 
   void on_end(std::uint32_t rank, int status) override {
     if (rank >= ranks_.size() || !lives_->runs(rank)) return;
-    handle_end(rank, describe_end(status), RankLives::End::of(status));
+    handle_end(rank, lives_->describe(rank, status), RankLives::End::of(status));
   }
 
   void on_lost(Host& host, const std::string& why, bool was_up) override {

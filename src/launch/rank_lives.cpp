@@ -22,6 +22,11 @@ bool is_own_fault(int signal) {
   return std::find(own.begin(), own.end(), signal) != own.end();
 }
 
+/// Of a shell whose program was ended by a signal from outside, unless it chose the code itself.
+bool is_code_of_kill(int code) {
+  return code > 128 && code - 128 < NSIG && !is_own_fault(code - 128);
+}
+
 }  // namespace
 
 RankLives::End RankLives::End::of(int status) {
@@ -80,6 +85,13 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
     return Next::nothing;
   }
   if (over_) return after_the_job(rank, end);
+  if (end.code == 0 && options_.restart && has_vanished(rank)) {
+    note_failure(rank, end, true);
+    if (may_restart(rank, end)) {
+      ++restarts_;
+      return start_again(rank);
+    }
+  }
   if (end.code != 0) {
     const Next next = after_failure(rank, end);
     if (next == Next::fail) decide();
@@ -93,8 +105,12 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
 
 RankLives::Next RankLives::after_the_job(Rank& rank, const End& end) {
   if (end.code == 0) return Next::nothing;
-  // A process that exits or crashes by itself has a code that counts, whenever it does.
-  if (!end.was_killed || end.crashed) return Next::fail;
+  // A process that exits or crashes by itself has a code that counts, whenever it does. A script
+  // exits with the code of its program's signal. A program that has chosen that code does so in
+  // each life, and is not started again for ever.
+  const bool is_hidden = !end.was_killed && rank.joined && is_code_of_kill(end.code);
+  if (is_hidden) note_failure(rank, end, true);
+  if (!is_hidden && (!end.was_killed || end.crashed)) return Next::fail;
   // Nothing of a program follows the function that it gives run_program. A program of MPI goes on
   // after MPI_Finalize, and may not have printed all.
   if (!needs_all_) return Next::nothing;
@@ -117,11 +133,20 @@ RankLives::Next RankLives::start_again(Rank& rank) {
   return Next::start_anew;
 }
 
-RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
-  const bool by_itself = !end.was_killed || end.crashed;
+void RankLives::note_failure(Rank& rank, const End& end, bool by_itself) {
   Failures& before = failures_of(rank);
   before.alike = !by_itself ? 0 : end.code == before.code ? before.alike + 1 : 1;
   before.code = by_itself ? end.code : 0;
+}
+
+std::string RankLives::describe(std::uint32_t rank, int status) const {
+  const bool is_hidden = status == 0 && options_.restart && has_vanished(ranks_[rank]);
+  return describe_end(status) +
+         (is_hidden ? ", but its program neither called MPI_Finalize nor exited" : "");
+}
+
+RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
+  note_failure(rank, end, !end.was_killed || end.crashed);
   // One that had returned is needed only if others say so: that takes no restart. One of MPI has
   // still to go on after MPI_Finalize.
   if (options_.restart && options_.decides && rank.returned && end.was_killed && !needs_all_) {

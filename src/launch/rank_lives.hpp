@@ -36,6 +36,8 @@ class RankLives {
   /// A program of its process will join. False: the process had one before, and can have no other.
   bool on_program(std::uint32_t rank);
   void on_joined(std::uint32_t rank);
+  /// Its program exits by itself, without having returned.
+  void on_exits(std::uint32_t rank) { ranks_[rank].exits = true; }
   void on_returned(std::uint32_t rank);
   /// Its next life goes on from that place among its messages. If it comes further than all lives
   /// before, it does not repeat itself.
@@ -68,6 +70,8 @@ class RankLives {
     left_early,  ///< it exited with code 0, and others count on it: ends the job
   };
   Next on_end(std::uint32_t rank, const End& end);
+  /// Says how the process ended that now runs as that rank, and whose status is that of waitpid.
+  std::string describe(std::uint32_t rank, int status) const;
   /// A rank that repeats itself fails again: after so many lives in a row that ended by themselves
   /// in the same way, it is not started anew. With `restart_all` those of all ranks count together.
   static constexpr std::uint32_t most_alike = 10;
@@ -111,12 +115,19 @@ class RankLives {
     std::uint32_t programs = 0;
     bool joined = false;
     bool returned = false;
+    bool exits = false;   // said that it does
     bool exited = false;  // with code 0, before its program returned
     bool lost = false;    // was killed, and the others go on
     Failures failures;
     std::uint64_t stored = 0;  // the furthest place from which a life may go on
   };
 
+  /// A program of MPI neither returned nor exited, though its process ended well: that is a script
+  /// that hides how its program ended.
+  bool has_vanished(const Rank& rank) const {
+    return needs_all_ && rank.joined && !rank.returned && !rank.exits;
+  }
+  void note_failure(Rank& rank, const End& end, bool by_itself);
   Next after_failure(Rank& rank, const End& end);
   Next after_the_job(Rank& rank, const End& end);
   Next start_again(Rank& rank);

@@ -200,6 +200,45 @@ TEST(rank_lives, a_process_of_mpi_that_is_killed_after_the_job_and_cannot_start_
   EXPECT_EQ(used_up.on_end(0, killed), Next::fail);
 }
 
+TEST(rank_lives,
+     a_script_that_exits_with_the_code_of_its_programs_signal_was_killed_after_the_job) {
+  for (const int code : {137, 143}) {
+    RankLives lives = running(2, {.restart = true, .most_restarts = 100});
+    lives.on_needs_all();
+    for (std::uint32_t i = 0; i < 2; ++i) lives.on_returned(i);
+    ASSERT_TRUE(lives.over());
+    // One that always ends so has chosen the code.
+    for (std::uint32_t life = 1; life < RankLives::most_alike; ++life) {
+      ASSERT_EQ(lives.on_end(0, {.code = code}), Next::start_anew);
+      lives.begin(0);
+      lives.on_joined(0);
+      lives.on_returned(0);
+    }
+    EXPECT_EQ(lives.on_end(0, {.code = code}), Next::fail);
+  }
+  for (const int code : {1, 127, 128, 139, 255}) {
+    RankLives lives = running(1, {.restart = true, .most_restarts = 100});
+    lives.on_needs_all();
+    lives.on_returned(0);
+    EXPECT_EQ(lives.on_end(0, {.code = code}), Next::fail) << code;
+  }
+}
+
+TEST(rank_lives, a_script_that_hides_how_its_program_ended_is_started_anew) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 100});
+  lives.on_needs_all();
+  EXPECT_EQ(lives.on_end(0, succeeded), Next::start_anew);
+  lives.begin(0);
+  EXPECT_EQ(lives.on_end(0, succeeded), Next::left_early) << "it has not joined";
+  RankLives exits = running(2, {.restart = true, .most_restarts = 100});
+  exits.on_needs_all();
+  exits.on_exits(0);
+  EXPECT_EQ(exits.on_end(0, succeeded), Next::left_early) << "its program said so";
+  RankLives without = running(2, {});
+  without.on_needs_all();
+  EXPECT_EQ(without.on_end(0, succeeded), Next::left_early);
+}
+
 TEST(rank_lives, all_ranks_start_anew_together_when_all_others_have_ended) {
   RankLives lives = running(3, {.restart = true, .restart_all = true, .most_restarts = 1});
   lives.on_returned(2);

@@ -31,6 +31,7 @@ inline constexpr char abort = 'x';  ///< launcher → process: why the job ends
 inline constexpr char returned =
     'd';                            ///< process → launcher: it is about to exit with code 0; with
                                     ///< the text `alone`, and needs none but those of its world
+inline constexpr char exits = 'e';  ///< process → launcher: it exits, and has not returned
 inline constexpr char over = 'o';   ///< launcher → process: all programs have returned.
                                     ///< With a job's file: process → launcher, too
 inline constexpr char needs = 'n';  ///< process → launcher: waits for that node, which is gone

@@ -71,6 +71,10 @@ class JobProcess final : public JoinedProcess {
   /// False: no launcher is there that would answer.
   bool ask(const LauncherQuestion& question);
   std::optional<Result<LauncherAnswer>> take_answer();
+  /// Tells the launcher that the program exits by itself, where it has not left.
+  void tell_exit() {
+    if (link_ != nullptr) link_->tell(launch_message::exits, "");
+  }
   void fail(const std::string& why) override;
   /// For a program whose lives repeat themselves from the beginning: tells the launcher so, and
   /// returns the log of its outcomes. Null: it has one life, or nobody keeps its log. Valid as long

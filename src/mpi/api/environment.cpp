@@ -46,9 +46,16 @@ struct Lifetime {
   std::atomic<bool> is_finalized = false;
   bool had_session = false;
   int sessions = 0;    // open
-  pid_t process = -1;  // that began sessions: one that it forks has no part in the job
+  pid_t process = -1;  // that joined the job: one that it forks has no part in it
 };
 Lifetime lifetime;
+
+/// At exit. A script may hide how its program ended: one that exits without MPI_Finalize says so,
+/// and one that is killed says nothing.
+void tell_exit() {
+  const Library& mpi = library();
+  if (lifetime.process == ::getpid() && mpi.process != nullptr) mpi.process->tell_exit();
+}
 
 std::terminate_handler other_end = nullptr;  // of the program's exceptions
 
@@ -99,6 +106,8 @@ void join_job(const char* function) {
   mpi.transfer->open(mpi.world.group, {.is_world = true});
   mpi.transfer->open(mpi.self.group);
   mpi.is_initialized = true;
+  lifetime.process = ::getpid();
+  std::atexit(tell_exit);
   meet_parents();
 }
 
@@ -144,10 +153,7 @@ void begin_session(const char* function) {
                            function));
   }
   if (!library().is_initialized) join_job(function);
-  if (!std::exchange(lifetime.had_session, true)) {
-    lifetime.process = ::getpid();
-    std::atexit(leave_after_sessions);
-  }
+  if (!std::exchange(lifetime.had_session, true)) std::atexit(leave_after_sessions);
   ++lifetime.sessions;
 }
 

@@ -81,6 +81,24 @@ static void sends_again(void) {
   printf("rank 0 is done\n");
 }
 
+/// The script that has started rank 0 hides that it is killed.
+static void is_hidden(void) {
+  pass(1, 0, 100);
+  MPI_Finalize();
+  if (rank != 0) return;
+  if (is_first()) raise(SIGKILL);
+  printf("rank 0 is done\n");
+}
+
+/// The same before MPI_Finalize, or the rank exits there.
+static void vanishes(int exits) {
+  pass(1, 0, 100);
+  if (rank == 0 && exits) exit(0);
+  if (rank == 0 && is_first()) raise(SIGKILL);
+  MPI_Finalize();
+  if (rank == 0) printf("rank 0 is done\n");
+}
+
 int main(int argc, char** argv) {
   directory = argv[1];
   MPI_Init(&argc, &argv);
@@ -89,5 +107,8 @@ int main(int argc, char** argv) {
   tell_process();
   if (strcmp(argv[2], "one") == 0) one_is_needed();
   if (strcmp(argv[2], "sends") == 0) sends_again();
+  if (strcmp(argv[2], "hidden") == 0) is_hidden();
+  if (strcmp(argv[2], "vanishes") == 0) vanishes(0);
+  if (strcmp(argv[2], "exits") == 0) vanishes(1);
   return 0;
 }

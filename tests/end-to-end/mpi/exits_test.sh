@@ -33,3 +33,19 @@ grep -q 'rank 5 is needed by rank 0; starting it anew' "$dir/err" && (($(grep -c
 run sends -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/sends" sends
 printed "$done_"
 grep -q 'rank 1 is needed by rank 0; starting it anew' "$dir/err" || fail "sends says '$(cat "$dir/err")'"
+
+# A script may hide that its program was killed. Its program may exit by itself, too: that is the same in each life.
+# shellcheck disable=SC2016
+hiding='"$0" "$@"'
+run hidden -n 2 --restart on-failure -- sh -c "$hiding; exit \$?" "$programs"/mpi_exits "$dir/hidden" hidden
+printed "$done_"
+run vanishes -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$programs"/mpi_exits "$dir/vanishes" vanishes
+printed "$done_"
+grep -q 'rank 0 .*, but its program neither called MPI_Finalize nor exited; starting it anew' "$dir/err" ||
+  fail "vanishes says '$(cat "$dir/err")'"
+mkdir "$dir/exits"
+code=0
+timeout 60 "$weft" run -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$programs"/mpi_exits "$dir/exits" exits \
+  >"$dir/out" 2>"$dir/err" || code=$?
+((code == 1)) && grep -q 'rank 0 exited with code 0 before it had called MPI_Finalize' "$dir/err" &&
+  ! grep -q 'starting' "$dir/err" || fail "exits ends with $code: $(cat "$dir/out" "$dir/err")"
