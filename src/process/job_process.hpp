@@ -103,6 +103,10 @@ class JobProcess final : public JoinedProcess {
   Result<void> open();
   Result<void> open_fabric_for_job();
   Result<void> meet();
+  /// When this life has not repeated an earlier one, all processes begin anew.
+  bool begins_anew_if_diverged() const {
+    return link_ != nullptr && job_.file.empty() && outcomes_.is_there();
+  }
   void tell_progress(Instant now);
   /// Earlier lives had another log, also if this one needs none.
   bool has_lost_lives() const;

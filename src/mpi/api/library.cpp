@@ -71,9 +71,13 @@ Library& make_library() {
 
 void end_job(int code, const std::string& why) {
   Library& mpi = library();
-  std::fflush(nullptr);
   const bool has_diverged = (mpi.questions != nullptr && mpi.questions->has_diverged()) ||
                             (mpi.process != nullptr && mpi.process->has_diverged());
+  // What such a life has not printed yet belongs to an earlier one. When all begin anew it is void,
+  // and what they print instead would have to be the same.
+  const bool prints =
+      !has_diverged || mpi.process == nullptr || !mpi.process->begins_anew_if_diverged();
+  if (prints) std::fflush(nullptr);
   const bool is_hopeless = has_diverged || mpi.has_lasting_error ||
                            (mpi.questions != nullptr && mpi.questions->is_hopeless()) ||
                            (mpi.transfer != nullptr && mpi.transfer->has_disagreement());
@@ -82,7 +86,7 @@ void end_job(int code, const std::string& why) {
     fmt::print(stderr, "{}\n", why);
     if (mpi.process != nullptr) mpi.process->fail(why);
   }
-  std::fflush(nullptr);
+  if (prints) std::fflush(nullptr);
   // Of a code that the system cuts to 0, the launcher would take the job for a success.
   ::_exit((code & 0xff) != 0 ? code : 1);
 }

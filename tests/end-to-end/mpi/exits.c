@@ -99,6 +99,19 @@ static void vanishes(int exits) {
   if (rank == 0) printf("rank 0 is done\n");
 }
 
+/// What rank 1 sends differs in each life. It has not printed times when it notices.
+static void draws_after_times(void) {
+  for (int i = 0; i < 20; ++i) {
+    if (rank == 1) printf("%d: %.9f s\n", i, MPI_Wtime());
+    int value = i == 5 ? (int)getpid() : i;
+    if (rank == 1) MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1 && i == 10 && is_first()) raise(SIGKILL);
+  }
+  MPI_Finalize();
+}
+
 int main(int argc, char** argv) {
   directory = argv[1];
   MPI_Init(&argc, &argv);
@@ -110,5 +123,6 @@ int main(int argc, char** argv) {
   if (strcmp(argv[2], "hidden") == 0) is_hidden();
   if (strcmp(argv[2], "vanishes") == 0) vanishes(0);
   if (strcmp(argv[2], "exits") == 0) vanishes(1);
+  if (strcmp(argv[2], "draws") == 0) draws_after_times();
   return 0;
 }

@@ -49,3 +49,8 @@ timeout 60 "$weft" run -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$pr
   >"$dir/out" 2>"$dir/err" || code=$?
 ((code == 1)) && grep -q 'rank 0 exited with code 0 before it had called MPI_Finalize' "$dir/err" &&
   ! grep -q 'starting' "$dir/err" || fail "exits ends with $code: $(cat "$dir/out" "$dir/err")"
+
+# What a life that differs has not printed yet is void when all begin from nothing.
+run draws -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/draws" draws
+(($(wc -l <"$dir/out") == 20)) && grep -q 'all ranks restart from the beginning, and repeat nothing' "$dir/err" ||
+  fail "draws prints '$(cat "$dir/out")' and says '$(cat "$dir/err")'"
