@@ -433,8 +433,8 @@ Result<determinant::OutcomeLog*> JobProcess::repeat_outcomes() {
       return outcome_log_.get();
     case determinant::Trouble::incomplete:
       return make_error(ErrorCode::exhausted,
-                        "rank {} cannot be started anew: its log of outcomes reached its limit of "
-                        "{}; set {} to more",
+                        "rank {} cannot repeat an earlier life, whose log of outcomes reached its "
+                        "limit of {} ({} sets it)",
                         job_.self.value(), to_text(ByteCount(outcomes_.log().size())),
                         outcomes_limit_variable);
     case determinant::Trouble::unordered:

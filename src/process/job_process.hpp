@@ -80,9 +80,11 @@ class JobProcess final : public JoinedProcess {
   /// returns the log of its outcomes. Null: it has one life, or nobody keeps its log. Valid as long
   /// as this. Errors: the log of its earlier lives is damaged, was full, or has no order.
   Result<determinant::OutcomeLog*> repeat_outcomes();
-  /// The last of these: a life in which all processes begin again does better.
-  bool has_unordered_outcomes() const {
-    return outcome_log_ != nullptr && outcome_log_->trouble() == determinant::Trouble::unordered;
+  /// One of the last two of these: a life in which all processes begin again does better.
+  bool has_useless_outcomes() const {
+    using determinant::Trouble;
+    const Trouble trouble = outcome_log_ != nullptr ? outcome_log_->trouble() : Trouble::none;
+    return trouble == Trouble::unordered || trouble == Trouble::incomplete;
   }
   /// What this process remembers when all begin again from nothing. Null: it has no log.
   determinant::KeptNumbers* kept_numbers() { return kept_numbers_.get(); }

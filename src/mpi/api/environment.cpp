@@ -29,7 +29,7 @@ void use_log(Library& mpi, NodeId self) {
   mpi.questions = std::make_unique<Questions>(*mpi.transfer);
   auto log = mpi.process->repeat_outcomes();
   if (!log) {
-    (void)mpi.process->fail_for_good(log.error().message, mpi.process->has_unordered_outcomes());
+    (void)mpi.process->fail_for_good(log.error().message, mpi.process->has_useless_outcomes());
     ::_exit(1);
   }
   if (*log == nullptr) return;

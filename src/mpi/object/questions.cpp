@@ -166,8 +166,8 @@ void Questions::say_full() {
   if (said_full_) return;
   said_full_ = true;
   spdlog::error(
-      "rank {} cannot be started anew from now on: its log of outcomes has reached its limit; set "
-      "{} to more",
+      "rank {} cannot repeat this life, and if it is started anew, all ranks begin from nothing: "
+      "its log of outcomes has reached its limit; set {} to more",
       options_.rank, options_.limit_option);
 }
 

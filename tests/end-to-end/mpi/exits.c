@@ -112,6 +112,15 @@ static void draws_after_times(void) {
   MPI_Finalize();
 }
 
+/// More outcomes than its log has room for.
+static void fills_log(void) {
+  for (int i = 0; i < 5000; ++i) MPI_Wtime();
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1 && is_first()) raise(SIGKILL);
+  MPI_Finalize();
+  printf("rank %d is done\n", rank);
+}
+
 int main(int argc, char** argv) {
   directory = argv[1];
   MPI_Init(&argc, &argv);
@@ -124,5 +133,6 @@ int main(int argc, char** argv) {
   if (strcmp(argv[2], "vanishes") == 0) vanishes(0);
   if (strcmp(argv[2], "exits") == 0) vanishes(1);
   if (strcmp(argv[2], "draws") == 0) draws_after_times();
+  if (strcmp(argv[2], "full") == 0) fills_log();
   return 0;
 }

@@ -54,3 +54,11 @@ timeout 60 "$weft" run -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$pr
 run draws -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/draws" draws
 (($(wc -l <"$dir/out") == 20)) && grep -q 'all ranks restart from the beginning, and repeat nothing' "$dir/err" ||
   fail "draws prints '$(cat "$dir/out")' and says '$(cat "$dir/err")'"
+
+# So do all where a life cannot be repeated, as its log was full.
+export WEFT_OUTCOMES_LIMIT=4KiB
+run full -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/full" full
+unset WEFT_OUTCOMES_LIMIT
+[[ $(sort "$dir/out") == $'rank 0 is done\nrank 1 is done' ]] || fail "full prints '$(cat "$dir/out")'"
+grep -q 'whose log of outcomes reached its limit .*: all ranks restart from the beginning, and repeat nothing' \
+  "$dir/err" || fail "full says '$(cat "$dir/err")'"
