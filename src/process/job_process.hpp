@@ -86,6 +86,12 @@ class JobProcess final : public JoinedProcess {
     const Trouble trouble = outcome_log_ != nullptr ? outcome_log_->trouble() : Trouble::none;
     return trouble == Trouble::unordered || trouble == Trouble::incomplete;
   }
+  /// The log and its memory, which the caller keeps when this process has left. There may be none.
+  struct Outcomes {
+    OutcomeMemory memory;
+    std::unique_ptr<determinant::OutcomeLog> log;
+  };
+  Outcomes release_outcomes() { return {std::move(outcomes_), std::move(outcome_log_)}; }
   /// What this process remembers when all begin again from nothing. Null: it has no log.
   determinant::KeptNumbers* kept_numbers() { return kept_numbers_.get(); }
   /// Earlier lives of this process had another log, on a host that is gone. Those that begin from
@@ -97,6 +103,10 @@ class JobProcess final : public JoinedProcess {
   /// or, if this life has not repeated an earlier one, lets all processes begin anew. False if the
   /// process has no launcher.
   bool fail_for_good(const std::string& why, bool has_diverged = false);
+  /// When this life has not repeated an earlier one, all processes begin anew.
+  bool begins_anew_if_diverged() const {
+    return link_ != nullptr && job_.file.empty() && outcomes_.is_there();
+  }
   /// `weft run` started it, and watches its processes.
   bool is_launched() const { return link_ != nullptr; }
 
@@ -105,10 +115,6 @@ class JobProcess final : public JoinedProcess {
   Result<void> open();
   Result<void> open_fabric_for_job();
   Result<void> meet();
-  /// When this life has not repeated an earlier one, all processes begin anew.
-  bool begins_anew_if_diverged() const {
-    return link_ != nullptr && job_.file.empty() && outcomes_.is_there();
-  }
   void tell_progress(Instant now);
   /// Earlier lives had another log, also if this one needs none.
   bool has_lost_lives() const;

@@ -126,8 +126,9 @@ void leave_job(const Call& call) {
     call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
   }
   mpi.is_finalized = true;
-  stop_telling_clocks();
-  mpi.questions.reset();
+  // The clocks go on: a later life prints what this one prints from now on.
+  mpi.questions->leave();
+  mpi.outcomes = mpi.process->release_outcomes();
   mpi.transfer.reset();
   mpi.process.reset();
 }

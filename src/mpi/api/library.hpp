@@ -200,7 +200,8 @@ struct Library {
 
   std::unique_ptr<JobProcess> process;
   std::unique_ptr<Transfer> transfer;
-  std::unique_ptr<Questions> questions;  // while there is a transfer
+  JobProcess::Outcomes outcomes;         ///< after MPI_Finalize
+  std::unique_ptr<Questions> questions;  ///< after MPI_Finalize only of clocks
   bool is_initialized = false;
   bool is_finalized = false;
   int thread_level = MPI_THREAD_SINGLE;  ///< that MPI_Init_thread gave; sessions have their own

@@ -35,10 +35,13 @@ void tell_clocks(Questions& questions) {
   set_teller(tell);
 }
 
-void stop_telling_clocks() {
-  if (!told_clocks) return;
-  set_teller(nullptr);
-  told_clocks.reset();
+namespace {
+
+/// A program may print a time as the last thing that it does, or unload this library.
+[[gnu::destructor]] void stop_telling_clocks() {
+  if (told_clocks) set_teller(nullptr);
 }
+
+}  // namespace
 
 }  // namespace weft::mpi

@@ -8,6 +8,5 @@ namespace weft::mpi {
 
 /// From now on this thread reads again what an earlier life has read. The questions outlive it.
 void tell_clocks(Questions& questions);
-void stop_telling_clocks();
 
 }  // namespace weft::mpi

@@ -112,7 +112,10 @@ std::optional<Status> Questions::probe(const Group& group, std::uint32_t from, s
 std::uint64_t Questions::tell_time(std::uint64_t now_ns) {
   if (log_ == nullptr || thread_ != this_thread()) return now_ns;
   const std::uint64_t told = log_->tell_time(now_ns);
-  if (log_->trouble() != determinant::Trouble::none) diverge();
+  if (log_->trouble() != determinant::Trouble::none) {
+    diverge();
+    return now_ns;
+  }
   if (log_->is_full()) say_full();
   return told;
 }
@@ -144,6 +147,7 @@ void Questions::give_up(const std::string& why) {
 }
 
 void Questions::diverge() {
+  if (has_left_) return;
   is_hopeless_ = has_diverged_ = true;
   transfer_.fail(
       {ErrorCode::corrupt,
@@ -163,7 +167,7 @@ void Questions::need_log() {
 }
 
 void Questions::say_full() {
-  if (said_full_) return;
+  if (said_full_ || has_left_) return;  // it may be exiting, when nothing can be logged any more
   said_full_ = true;
   spdlog::error(
       "rank {} cannot repeat this life, and if it is started anew, all ranks begin from nothing: "

@@ -81,6 +81,9 @@ class Questions {
   std::int64_t tell_clock(std::uint32_t clock, std::int64_t now);
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
+  /// The process has left the job, and the transfer may be gone: from now on only clocks are asked
+  /// for. Where they are not those of the earlier life, nothing can be done about it.
+  void leave() { has_left_ = true; }
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`
   /// was called.
   bool is_hopeless() const { return is_hopeless_; }
@@ -126,6 +129,7 @@ class Questions {
   bool is_hopeless_ = false;
   bool has_diverged_ = false;
   bool said_full_ = false;
+  bool has_left_ = false;
 };
 
 template <class Done>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks that are killed once, mostly after MPI_Finalize, when others have exited.
 //   exits DIRECTORY MODE     the directory is empty
+#define _GNU_SOURCE  // of clocks
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char* directory;
@@ -81,6 +83,19 @@ static void sends_again(void) {
   printf("rank 0 is done\n");
 }
 
+/// Rank 0 has printed times after MPI_Finalize when it has to repeat itself for rank 1.
+static void prints_times(void) {
+  struct timespec now;
+  pass(0, 1, 100);
+  MPI_Finalize();
+  if (rank == 1) die_behind(0);
+  if (rank != 0) return;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  printf("%lld.%09ld s, MPI %.9f s, ", (long long)now.tv_sec, now.tv_nsec, MPI_Wtime());
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  printf("used %ld ns\n", now.tv_nsec);
+}
+
 /// The script that has started rank 0 hides that it is killed.
 static void is_hidden(void) {
   pass(1, 0, 100);
@@ -129,6 +144,7 @@ int main(int argc, char** argv) {
   tell_process();
   if (strcmp(argv[2], "one") == 0) one_is_needed();
   if (strcmp(argv[2], "sends") == 0) sends_again();
+  if (strcmp(argv[2], "times") == 0) prints_times();
   if (strcmp(argv[2], "hidden") == 0) is_hidden();
   if (strcmp(argv[2], "vanishes") == 0) vanishes(0);
   if (strcmp(argv[2], "exits") == 0) vanishes(1);

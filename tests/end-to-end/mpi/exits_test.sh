@@ -62,3 +62,8 @@ unset WEFT_OUTCOMES_LIMIT
 [[ $(sort "$dir/out") == $'rank 0 is done\nrank 1 is done' ]] || fail "full prints '$(cat "$dir/out")'"
 grep -q 'whose log of outcomes reached its limit .*: all ranks restart from the beginning, and repeat nothing' \
   "$dir/err" || fail "full says '$(cat "$dir/err")'"
+
+# Times that a program reads after MPI_Finalize are the same in each life.
+run times -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/times" times
+grep -q 'rank 0 is needed by rank 1; starting it anew' "$dir/err" && (($(wc -l <"$dir/out") == 1)) ||
+  fail "times prints '$(cat "$dir/out")' and says '$(cat "$dir/err")'"
