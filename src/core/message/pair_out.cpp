@@ -259,13 +259,17 @@ void PairOut::finish(Kept& kept, Failure failure) {
 /// fabric needs them.
 bool PairOut::may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const {
   if (kept.writes_out > 0) return false;
-  if (kept.arrived) return kept.body.owns() || !is_needed(flow, serial);
+  if (kept.arrived) return kept.body.owns() || loses_uncopied_ || !is_needed(flow, serial);
   return kept.body.owns() && kept.sent_in != connection_ && kept.answered_in != connection_;
 }
 
 void PairOut::release(const Flow& flow, Serial serial, Kept& kept) {
   if (kept.operation != Operation{} && may_be_reused(flow, serial, kept)) {
     finish(kept, Failure::none);
+    if (!kept.body.owns()) {
+      kept.is_lost = true;
+      kept.bytes = {};
+    }
   }
   if (kept.arrived && kept.writes_out == 0 && kept.operation == Operation{} &&
       !is_needed(flow, serial)) {

@@ -301,6 +301,7 @@ class PairOut {
   bool may_be_reused(const Flow& flow, Serial serial, const Kept& kept) const;
   void release(const Flow& flow, Serial serial, Kept& kept);
   void drop_front(Flow& flow);
+  void lose_uncopied();
   Result<void> resume(const StoredSends& from);
   bool keep_stored(Flow& flow, std::span<const std::byte> bytes, std::uint64_t before,
                    std::uint64_t after);
@@ -340,6 +341,7 @@ class PairOut {
   std::uint64_t let_go_ = 0;  // up to this frame of the connection, messages may have no copy
   bool has_unkept_ = false;   // messages without a copy were on a connection when it ended
   bool has_lost_ = false;
+  bool loses_uncopied_ = false;  // nothing is kept any more, and there was no memory for copies
 };
 
 }  // namespace weft::message

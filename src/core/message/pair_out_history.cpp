@@ -20,9 +20,22 @@ void PairOut::stop_keeping(bool may_ask) {
     drop_front(flow);
   });
   // Nothing makes room any more.
-  if (may_ask) (void)copy_waiting(true);
+  if (may_ask && !copy_waiting(true)) lose_uncopied();
   // As from the beginning of a connection that needs no copies.
   if (!may_ask && is_lossless_ && connection_ <= 1) keeps_ = false;
+}
+
+/// There is no memory for copies, and there will be none. A message is the caller's own again once
+/// it has arrived, and later lives of the peer cannot have it: its sender would wait for ever.
+void PairOut::lose_uncopied() {
+  loses_uncopied_ = true;
+  for (; !uncopied_.empty(); uncopied_.pop_front()) {
+    const auto [flow, serial] = uncopied_.front();
+    Kept* const kept = flow->find(serial);
+    if (kept == nullptr) continue;
+    release(*flow, serial, *kept);
+    drop_front(*flow);
+  }
 }
 
 void PairOut::store(StoredPair& into) {

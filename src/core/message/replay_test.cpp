@@ -3,6 +3,10 @@
 // without faults.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "core/message/job_for_test.hpp"
 
 namespace weft::message::testing {
@@ -232,6 +236,32 @@ TEST(replay, a_message_that_waits_for_room_waits_no_longer_than_messages_are_kep
     EXPECT_FALSE(job.machine(0).waits_for_room());
     EXPECT_TRUE(job.run(200)) << job.trouble();
   }
+}
+
+/// Has room for one message.
+class SmallMemory final : public BodyMemory {
+ public:
+  std::byte* allocate(std::size_t) override {
+    return std::exchange(is_taken_, true) ? nullptr : bytes_.data();
+  }
+  void free(std::byte*, std::size_t) override { is_taken_ = false; }
+
+ private:
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(100'000);
+  bool is_taken_ = false;
+};
+
+TEST(replay, a_message_for_which_there_is_no_memory_waits_no_longer_than_messages_are_kept) {
+  const Step send{.sends = true, .peer = 1, .tag = 0, .size = 100'000};
+  const Step receive{.sends = false, .peer = 0, .tag = 0, .size = 100'000};
+  SmallMemory memory;
+  Job job({.processes = 2, .retain = true, .outbox = {.memory = &memory}},
+          {{send, send, send}, {receive, receive, receive}});
+  ASSERT_FALSE(job.run(20'000)) << "there is memory for one message";
+  job.stop_keeping(0, {1});
+  EXPECT_FALSE(job.machine(0).waits_for_room());
+  EXPECT_TRUE(job.run(20'000)) << job.trouble();
+  EXPECT_EQ(job.trouble(), "");
 }
 
 }  // namespace
