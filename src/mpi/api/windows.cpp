@@ -261,7 +261,8 @@ struct WindowMaker {
   /// An earlier life has made this window. The accesses of others that came since would all come at
   /// once, and the program would see them too early. Memory that it shared is not there any more.
   static bool is_made_again() {
-    return library().questions->once([] { return ::getpid(); }) != ::getpid();
+    // Not by the process's number: in a namespace of its own each life may have the same.
+    return !library().questions->is_as_before(library().process->incarnation().value());
   }
   SharedFile first_of_all(const SharedFile& own) {
     std::vector<SharedFile> all(made->parts.size());

@@ -67,3 +67,13 @@ grep -q 'whose log of outcomes reached its limit .*: all ranks restart from the 
 run times -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/times" times
 grep -q 'rank 0 is needed by rank 1; starting it anew' "$dir/err" && (($(wc -l <"$dir/out") == 1)) ||
   fail "times prints '$(cat "$dir/out")' and says '$(cat "$dir/err")'"
+
+# Lives that have the same process number in namespaces of their own are different lives.
+if unshare -Urpf true 2>/dev/null; then
+  mkdir "$dir/window"
+  # shellcheck disable=SC2016
+  got=$(timeout 60 "$weft" run -n 3 --restart on-failure --fabric tcp -- unshare -Urpf sh -c "$hiding; exit \$?" \
+    "$programs"/mpi_exposed "$dir/window" 2>"$dir/err") || fail "window ends with $?: $(cat "$dir/err")"
+  [[ $got == "sum 3660" ]] && grep -q 'an earlier life of this process has made the window' "$dir/err" ||
+    fail "window prints '$got' and says '$(cat "$dir/err")'"
+fi
