@@ -7,11 +7,17 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "mpi/api/datatypes.hpp"
 
 namespace weft::mpi {
+
+/// MPICH and Open MPI take the name in capitals, too.
+inline bool is_external32(std::string_view name) {
+  return name == "external32" || name == "EXTERNAL32";
+}
 
 /// A number's bytes in memory and in external32.
 struct ExternalNumber {

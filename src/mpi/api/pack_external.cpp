@@ -24,7 +24,7 @@ struct External {
            MPI_Datatype handle, const void* place)
       : call{function} {
     if ((error = call.check_results(representation, place)) != MPI_SUCCESS) return;
-    if (std::string_view(representation) != "external32") {
+    if (!is_external32(representation)) {
       refuse(MPI_ERR_ARG, fmt::format("'{}' is no representation; use external32", representation));
       return;
     }

@@ -93,9 +93,13 @@ using Representations = std::map<std::string, std::unique_ptr<Representation>, s
 Representations& representations() {
   static auto* const all = [] {
     auto* const made = new Representations;
-    (*made)["native"] = nullptr;
-    (*made)["internal"] = nullptr;
-    (*made)[std::string(external32)] = std::make_unique<External32>();
+    // MPICH and Open MPI take the names in capitals, too.
+    for (const char* const name : {"native", "NATIVE", "internal", "INTERNAL"}) {
+      (*made)[name] = nullptr;
+    }
+    for (const char* const name : {"external32", "EXTERNAL32"}) {
+      (*made)[name] = std::make_unique<External32>();
+    }
     return made;
   }();
   return *all;

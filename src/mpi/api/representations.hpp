@@ -36,8 +36,6 @@ class Representation {
                    std::uint64_t& bytes) const = 0;
 };
 
-inline constexpr std::string_view external32 = "external32";
-
 /// Null, and false, if there is none of that name; null, and true, if elements lie as in memory.
 bool find_representation(std::string_view name, const Representation*& found);
 /// Makes the datatype as the files of that representation have it.

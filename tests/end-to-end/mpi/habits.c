@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What MPICH or Open MPI does where the standard leaves it open, and what both refuse. Each ABI is
+   held to what its own MPI does, and that of the standard to the standard. habits FILE     an
+   absolute path */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0, rank, size;
+
+static void expect(long got, long wanted, const char* what) {
+  if (got == wanted) return;
+  ++failures;
+  printf("rank %d: %s: %ld, not %ld\n", rank, what, got, wanted);
+}
+
+static int class_of(int code) {
+  int error_class = -1;
+  MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+static int four(MPI_Datatype type, MPI_Aint* extent, void* state) {
+  *extent = 4;
+  return MPI_SUCCESS;
+}
+
+/* Names of representations in capitals, as MPICH's and Open MPI's own files have them. */
+static void representations(const char* path) {
+  static const struct {
+    const char* name;
+    int error, first;
+  } all[] = {{"NATIVE", MPI_SUCCESS, 1},
+             {"EXTERNAL32", MPI_SUCCESS, 1 << 24},
+#ifndef OPEN_MPI
+             {"INTERNAL", MPI_SUCCESS, 1},
+#endif
+             {"Native", MPI_ERR_UNSUPPORTED_DATAREP, 1},
+             {"External32", MPI_ERR_UNSUPPORTED_DATAREP, 1}};
+  for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
+    const int one = 1;
+    int found = 0;
+    MPI_File file;
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
+    expect(class_of(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, all[i].name, MPI_INFO_NULL)),
+           all[i].error, all[i].name);
+    MPI_File_write_at_all(file, 0, &one, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_File_read_at_all(file, 0, &found, 1, MPI_INT, MPI_STATUS_IGNORE);
+    expect(found, all[i].first, "the first number in the file");
+    MPI_File_close(&file);
+    if (all[i].error != MPI_SUCCESS) continue;
+    expect(class_of(MPI_Register_datarep(all[i].name, NULL, NULL, four, NULL)), MPI_ERR_DUP_DATAREP,
+           "a name that is taken");
+  }
+  const int one = 1;
+  unsigned char packed[4] = {0};
+  MPI_Aint place = 0;
+  MPI_Pack_external("EXTERNAL32", &one, 1, MPI_INT, packed, sizeof packed, &place);
+  expect(packed[3], 1, "the last byte of a packed number");
+}
+
+int main(int argc, char** argv) {
+  int all = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  representations(argv[1]);
+  MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d processes, %d failures\n", size, all);
+  return MPI_Finalize();
+}
