@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,17 @@ int system_flags(int mode, bool is_first) {
   if (is_first && (mode & MPI_MODE_CREATE) != 0) flags |= O_CREAT;
   if (is_first && (mode & MPI_MODE_EXCL) != 0) flags |= O_EXCL;
   return flags | O_CLOEXEC;
+}
+
+/// The path in a file's name. MPICH removes the name of a file system before it, as in "ufs:data".
+/// Programs write one to choose how MPICH accesses the file, and mean the same file as others do.
+const char* path_in(const char* name) {
+  if (!abi::has_path_prefixes) return name;
+  for (const std::string_view prefix : {"ufs:", "nfs:", "xfs:", "panfs:", "gpfs:", "lustre:",
+                                        "daos:", "pvfs2:", "testfs:", "ime:", "quobyte:"}) {
+    if (::strncasecmp(name, prefix.data(), prefix.size()) == 0) return name + prefix.size();
+  }
+  return name;
 }
 
 /// Beside the file, hidden, different for each time that a job opens it.
@@ -289,7 +301,7 @@ std::int64_t told_size(const FileObject& file) {
 
 using namespace weft::mpi;
 
-int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_File* handle) {
+int MPI_File_open(MPI_Comm comm, const char* name, int mode, MPI_Info info, MPI_File* handle) {
   const Call call{"MPI_File_open"};
   int error = MPI_SUCCESS;
   const Communicator* const parent = call.communicator(comm, error);
@@ -298,7 +310,8 @@ int MPI_File_open(MPI_Comm comm, const char* path, int mode, MPI_Info info, MPI_
     return call.result(no_file().fail(call, code, what));
   };
   if (is_inter(*parent)) return refuse(MPI_ERR_COMM, "it has two groups");
-  if (path == nullptr) return refuse(MPI_ERR_ARG, "the path is a null pointer");
+  if (name == nullptr) return refuse(MPI_ERR_ARG, "the path is a null pointer");
+  const char* const path = path_in(name);
   if (const std::string wrong = wrong_mode(mode); !wrong.empty()) {
     return refuse(MPI_ERR_AMODE, wrong);
   }
@@ -350,9 +363,10 @@ int MPI_File_close(MPI_File* handle) {
   return MPI_SUCCESS;
 }
 
-int MPI_File_delete(const char* path, MPI_Info) {
+int MPI_File_delete(const char* name, MPI_Info) {
   const Call call{"MPI_File_delete"};
-  if (path == nullptr) return no_file().fail(call, MPI_ERR_ARG, "the path is a null pointer");
+  if (name == nullptr) return no_file().fail(call, MPI_ERR_ARG, "the path is a null pointer");
+  const char* const path = path_in(name);
   const Intention intention(path);
   const auto failed = once([&] {
     if (intention.was_there && !is_made_by_job(path)) note_change(FileChange::deletion, path);

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failures = 0, rank, size;
 
@@ -61,6 +62,30 @@ static void representations(const char* path) {
   expect(packed[3], 1, "the last byte of a packed number");
 }
 
+/* Names of file systems before a path, which MPICH removes. */
+static void file_systems(const char* path) {
+  static const char* const systems[] = {
+      "ufs:",    "UFS:",  "nfs:",   "xfs:",    "panfs:", "gpfs:",
+      "lustre:", "daos:", "pvfs2:", "testfs:", "ime:",   "quobyte:"};
+  char name[4096], own[4000];
+  snprintf(own, sizeof own, "%s.%d", path, rank);
+  for (unsigned i = 0; i < sizeof systems / sizeof *systems; ++i) {
+    MPI_File file = MPI_FILE_NULL;
+    snprintf(name, sizeof name, "%s%s", systems[i], own);
+    const int code =
+        MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+#ifdef MPICH_VERSION
+    expect(code, MPI_SUCCESS, name);
+    MPI_File_close(&file);
+    expect(access(own, F_OK), 0, "a file whose name had that of a file system before it");
+    expect(MPI_File_delete(name, MPI_INFO_NULL), MPI_SUCCESS, "deleting it by that name");
+    expect(access(own, F_OK), -1, "a deleted file");
+#else
+    expect(class_of(code), MPI_ERR_NO_SUCH_FILE, name);
+#endif
+  }
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -69,6 +94,7 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   representations(argv[1]);
+  file_systems(argv[1]);
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();

@@ -66,6 +66,8 @@ inline constexpr bool refuses_aliases = true;
 inline constexpr std::uintptr_t dup_function = 0;
 /// A struct has the bounds of its members whose bounds the program set, if there are such.
 inline constexpr bool bounds_stick = false;
+/// A file's name may begin with that of a file system and a colon, which are not part of its path.
+inline constexpr bool has_path_prefixes = true;
 
 /// The kinds of objects that the program makes, in the high bits of their handles.
 inline constexpr unsigned made_comm = 0x84000000;
