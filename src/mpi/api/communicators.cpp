@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chapter on communicators, beyond split and free.
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,9 +8,11 @@
 #include <string_view>
 
 #include "mpi/api/collective_call.hpp"
+#include "mpi/api/files.hpp"
 #include "mpi/api/groups.hpp"
 #include "mpi/api/info.hpp"
 #include "mpi/api/intercommunicators.hpp"
+#include "mpi/api/machine_parts.hpp"
 #include "mpi/api/text.hpp"
 
 namespace weft::mpi {
@@ -63,6 +66,23 @@ const Members* members_of(const Call& call, const Communicator& parent, MPI_Grou
     return nullptr;
   }
   return members;
+}
+
+/// Divides the processes of each host by a part of it. A process that may run on several parts is
+/// alone, as on Open MPI: it shares none of them for certain.
+int split_hosts(MPI_Comm comm, abi::MachinePart part, int key, MPI_Comm* made) {
+  MPI_Comm here = MPI_COMM_NULL;
+  int error = MPI_Comm_split(comm, host_color(), key, &here);
+  if (error != MPI_SUCCESS) return error;
+  int rank = 0;
+  (void)MPI_Comm_rank(here, &rank);
+  const auto color = once([&]() -> std::int64_t {
+    const std::optional<int> own = own_part(part);
+    return own ? *own : CPU_SETSIZE + rank;
+  });
+  error = MPI_Comm_split(here, static_cast<int>(color), 0, made);
+  (void)MPI_Comm_free(&here);
+  return error;
 }
 
 /// MPI_COMM_NULL in a process that is no member.
@@ -135,9 +155,12 @@ int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* mad
 }
 
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info, MPI_Comm* made) {
-  // Hosts are all that weft tells apart: deeper levels of hardware are none.
-  const int color = type == MPI_COMM_TYPE_SHARED ? host_color() : MPI_UNDEFINED;
-  return MPI_Comm_split(comm, color, key, made);
+  using abi::MachinePart;
+  const MachinePart part = abi::part_of(type);
+  if (part == MachinePart::none) return MPI_Comm_split(comm, MPI_UNDEFINED, key, made);
+  if (part == MachinePart::all) return MPI_Comm_split(comm, 0, key, made);
+  if (part == MachinePart::host) return MPI_Comm_split(comm, host_color(), key, made);
+  return split_hosts(comm, part, key, made);
 }
 
 int MPI_Comm_compare(MPI_Comm a, MPI_Comm b, int* result) {

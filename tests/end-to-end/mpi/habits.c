@@ -2,7 +2,9 @@
 /* What MPICH or Open MPI does where the standard leaves it open, and what both refuse. Each ABI is
    held to what its own MPI does, and that of the standard to the standard. habits FILE     an
    absolute path */
+#define _GNU_SOURCE
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,6 +88,54 @@ static void file_systems(const char* path) {
   }
 }
 
+#ifdef OPEN_MPI
+/* Returns 0 without a communicator. */
+static int processes_with(int part) {
+  int processes = 0;
+  MPI_Comm made;
+  MPI_Comm_split_type(MPI_COMM_WORLD, part, 0, MPI_INFO_NULL, &made);
+  if (made == MPI_COMM_NULL) return 0;
+  MPI_Comm_size(made, &processes);
+  MPI_Comm_free(&made);
+  return processes;
+}
+
+static void parts_of_a_machine(void) {
+  static const int whole[] = {OMPI_COMM_TYPE_NODE, OMPI_COMM_TYPE_BOARD, OMPI_COMM_TYPE_HOST,
+                              OMPI_COMM_TYPE_CU, OMPI_COMM_TYPE_CLUSTER};
+  for (unsigned i = 0; i < sizeof whole / sizeof *whole; ++i) {
+    expect(processes_with(whole[i]), size, "processes of the host");
+  }
+  /* Each process on one processor, if there are several: the first ones share theirs with others.
+   */
+  cpu_set_t before, one;
+  int processor = 0, place = 0;
+  sched_getaffinity(0, sizeof before, &before);
+  const int processors = CPU_COUNT(&before);
+  for (int left = rank % processors;; ++processor) {
+    if (CPU_ISSET(processor, &before) && left-- == 0) break;
+  }
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  for (int i = rank % processors; i < size; i += processors) ++place;
+  expect(processes_with(OMPI_COMM_TYPE_HWTHREAD), place, "processes on one processor");
+  int least = place;
+  for (int part = OMPI_COMM_TYPE_CORE; part <= OMPI_COMM_TYPE_NUMA; ++part) {
+    const int found = processes_with(part);
+    expect(found >= 1 && found <= size, 1, "processes that share a part");
+    if (part == OMPI_COMM_TYPE_CORE || part == OMPI_COMM_TYPE_SOCKET) {
+      expect(found >= least, 1, "a larger part has fewer processes");
+      least = found;
+    }
+  }
+  sched_setaffinity(0, sizeof before, &before);
+  for (int part = OMPI_COMM_TYPE_HWTHREAD; part <= OMPI_COMM_TYPE_NUMA; ++part) {
+    expect(processes_with(part) >= 1, 1, "processes that are not bound");
+  }
+}
+#endif
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -95,6 +145,9 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   representations(argv[1]);
   file_systems(argv[1]);
+#ifdef OPEN_MPI
+  parts_of_a_machine();
+#endif
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "mpi/abi/machine_part.hpp"
 #include "mpi/object/datatype.hpp"
 
 using MPI_Comm = int;
@@ -68,6 +69,10 @@ inline constexpr std::uintptr_t dup_function = 0;
 inline constexpr bool bounds_stick = false;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = true;
+/// What MPI_Comm_split_type divides by.
+inline MachinePart part_of(int split_type) {
+  return split_type == MPI_COMM_TYPE_SHARED ? MachinePart::host : MachinePart::none;
+}
 
 /// The kinds of objects that the program makes, in the high bits of their handles.
 inline constexpr unsigned made_comm = 0x84000000;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "mpi/abi/machine_part.hpp"
 #include "mpi/object/datatype.hpp"
 
 /// A predefined object as Open MPI's library exports it: its size, and nothing that anybody reads.
@@ -101,6 +102,35 @@ inline constexpr std::uintptr_t dup_function = 0;
 inline constexpr bool bounds_stick = true;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = false;
+/// What MPI_Comm_split_type divides by. Boards and hosts are the same to Open MPI, too, and it
+/// takes all hosts for parts of one unit and one cluster.
+inline MachinePart part_of(int split_type) {
+  switch (split_type) {
+    case OMPI_COMM_TYPE_HWTHREAD:
+      return MachinePart::thread;
+    case OMPI_COMM_TYPE_CORE:
+      return MachinePart::core;
+    case OMPI_COMM_TYPE_L1CACHE:
+      return MachinePart::cache_1;
+    case OMPI_COMM_TYPE_L2CACHE:
+      return MachinePart::cache_2;
+    case OMPI_COMM_TYPE_L3CACHE:
+      return MachinePart::cache_3;
+    case OMPI_COMM_TYPE_SOCKET:
+      return MachinePart::socket;
+    case OMPI_COMM_TYPE_NUMA:
+      return MachinePart::memory;
+    case MPI_COMM_TYPE_SHARED:
+    case OMPI_COMM_TYPE_BOARD:
+    case OMPI_COMM_TYPE_HOST:
+      return MachinePart::host;
+    case OMPI_COMM_TYPE_CU:
+    case OMPI_COMM_TYPE_CLUSTER:
+      return MachinePart::all;
+    default:
+      return MachinePart::none;
+  }
+}
 
 /// Numbers of made types begin with 0: all predefined ones are objects.
 inline constexpr int pair_types = 0;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "mpi/abi/machine_part.hpp"
 #include "mpi/object/datatype.hpp"
 
 using MPI_Comm = struct MPI_ABI_Comm*;
@@ -70,6 +71,10 @@ inline constexpr std::uintptr_t dup_function = 1;
 inline constexpr bool bounds_stick = false;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = false;
+/// What MPI_Comm_split_type divides by.
+inline MachinePart part_of(int split_type) {
+  return split_type == MPI_COMM_TYPE_SHARED ? MachinePart::host : MachinePart::none;
+}
 
 /// Numbers of made types begin with 0.
 inline constexpr int pair_types = 0;
