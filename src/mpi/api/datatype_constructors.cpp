@@ -177,7 +177,15 @@ std::uint64_t alignment_of(const Call& call, MPI_Datatype handle) {
   const Datatype* const type = call.type(handle, error);
   if (type == nullptr) return 1;
   const TypeRecipe& recipe = notes_of(*type).recipe;
-  if (recipe.combiner == MPI_COMBINER_NAMED) return shape_of(type->basic()).alignment;
+  switch (recipe.combiner) {
+    case MPI_COMBINER_NAMED:
+    case MPI_COMBINER_F90_REAL:  // one number, whose recipe has no datatypes
+    case MPI_COMBINER_F90_COMPLEX:
+    case MPI_COMBINER_F90_INTEGER:
+      return shape_of(type->basic()).alignment;
+    default:
+      break;
+  }
   std::uint64_t largest = 1;
   for (const MPI_Datatype inner : recipe.types) {
     largest = std::max(largest, alignment_of(call, inner));

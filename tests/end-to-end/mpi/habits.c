@@ -136,6 +136,33 @@ static void parts_of_a_machine(void) {
 }
 #endif
 
+static MPI_Aint extent_with_integer(MPI_Datatype first) {
+  int bytes = 0;
+  MPI_Aint lower, extent;
+  MPI_Type_size(first, &bytes);
+  const int lengths[2] = {1, 1};
+  const MPI_Aint places[2] = {0, bytes};
+  MPI_Datatype members[2] = {first, MPI_DATATYPE_NULL}, type;
+  MPI_Type_create_f90_integer(9, &members[1]);
+  MPI_Type_create_struct(2, lengths, places, members, &type);
+  MPI_Type_get_extent(type, &lower, &extent);
+  MPI_Type_free(&type);
+  return extent;
+}
+
+/* Structs of Fortran's numbers are padded as those of C's. */
+static void fortran_structs(void) {
+  MPI_Datatype type;
+  MPI_Type_create_f90_real(15, MPI_UNDEFINED, &type);
+  expect(extent_with_integer(type), 16, "a real of 8 bytes and an integer");
+  MPI_Type_create_f90_complex(15, MPI_UNDEFINED, &type);
+  expect(extent_with_integer(type), 24, "a complex number of 16 bytes and an integer");
+  MPI_Type_create_f90_integer(12, &type);
+  expect(extent_with_integer(type), 16, "an integer of 8 bytes and another");
+  MPI_Type_create_f90_integer(3, &type);
+  expect(extent_with_integer(type), 8, "an integer of 2 bytes and another");
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -148,6 +175,7 @@ int main(int argc, char** argv) {
 #ifdef OPEN_MPI
   parts_of_a_machine();
 #endif
+  fortran_structs();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();
