@@ -163,6 +163,32 @@ static void fortran_structs(void) {
   expect(extent_with_integer(type), 8, "an integer of 2 bytes and another");
 }
 
+/* Open MPI reduces bytes as numbers without sign, and the standard has only operations on bits. */
+static void bytes(void) {
+  static const struct {
+    MPI_Op operation;
+    int result;
+  } all[] = {{MPI_MAX, 200}, {MPI_MIN, 100}, {MPI_SUM, 44},  {MPI_PROD, 32}, {MPI_LAND, 1},
+             {MPI_LOR, 1},   {MPI_LXOR, 0},  {MPI_BAND, 64}, {MPI_BOR, 236}, {MPI_BXOR, 172}};
+  for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
+    const unsigned char in = 200;
+    unsigned char inout = 100;
+    const int is_on_bits = i >= 7;
+    const int code = MPI_Reduce_local(&in, &inout, 1, MPI_BYTE, all[i].operation);
+#ifdef OPEN_MPI
+    const int is_defined = 1;
+#else
+    const int is_defined = is_on_bits;
+#endif
+    expect(class_of(code), is_defined ? MPI_SUCCESS : MPI_ERR_OP, "an operation on bytes");
+    if (is_defined) expect(inout, all[i].result, "what it makes of bytes");
+    if (!is_on_bits) {
+      expect(class_of(MPI_Reduce_local(&in, &inout, 1, MPI_PACKED, all[i].operation)), MPI_ERR_OP,
+             "an operation on packed data");
+    }
+  }
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -176,6 +202,7 @@ int main(int argc, char** argv) {
   parts_of_a_machine();
 #endif
   fortran_structs();
+  bytes();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();
