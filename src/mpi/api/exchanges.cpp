@@ -21,7 +21,7 @@ const Datatype& exchanged_bytes() {
 int begin(Message& in, Message& out, bool replaces, Exchange& exchange) {
   if (const int error = in.check(false); error != MPI_SUCCESS) return error;
   if (const int error = out.check(true); error != MPI_SUCCESS) return error;
-  if (replaces) {
+  if (replaces && !out.is_null) {  // without a receiver, there may be no memory either
     exchange.copy.resize(out.buffer.bytes());
     out.buffer.type->pack(out.buffer.address, out.buffer.count, exchange.copy.data());
     out.buffer = {exchange.copy.data(), exchange.copy.size(), &exchanged_bytes()};

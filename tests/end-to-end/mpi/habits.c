@@ -189,6 +189,15 @@ static void bytes(void) {
   }
 }
 
+/* There is no memory, and nobody to exchange it with. */
+static void exchange_with_nobody(void) {
+  MPI_Status status;
+  status.MPI_SOURCE = MPI_PROC_NULL;
+  (void)MPI_Sendrecv_replace(NULL, 3, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                             &status);  // an error to MPICH and Open MPI
+  expect(status.MPI_SOURCE, MPI_PROC_NULL, "the source of an exchange with nobody");
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -203,6 +212,7 @@ int main(int argc, char** argv) {
 #endif
   fortran_structs();
   bytes();
+  exchange_with_nobody();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();
