@@ -73,6 +73,10 @@ struct TopologyCall : CommunicatorCall {
   }
   explicit operator bool() const { return topology != nullptr; }
   const Topology* operator->() const { return topology; }
+  int check_rank(int rank) const {
+    if (rank >= 0 && static_cast<std::uint32_t>(rank) < object->group.size()) return MPI_SUCCESS;
+    return fail(object, MPI_ERR_RANK, "{} is no rank of the topology", rank);
+  }
 };
 
 /// The first processes of the parent, as many as the topology has.
@@ -269,9 +273,7 @@ int MPI_Cart_rank(MPI_Comm comm, const int* coordinates, int* rank) {
 int MPI_Cart_coords(MPI_Comm comm, int rank, int room, int* coordinates) {
   const TopologyCall call("MPI_Cart_coords", comm, MPI_CART);
   if (!call) return call.error;
-  if (rank < 0 || static_cast<std::uint32_t>(rank) >= call.object->group.size()) {
-    return call.fail(call.object, MPI_ERR_RANK, "{} is no rank of the grid", rank);
-  }
+  if (const int error = call.check_rank(rank)) return error;
   if (const int error = call.check_arrays(room, call.object, coordinates)) return error;
   const auto found = call->coordinates_of(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), coordinates);
@@ -355,13 +357,16 @@ int MPI_Graph_get(MPI_Comm comm, int nodes, int edge_room, int* ends, int* edges
 
 int MPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* count) {
   const TopologyCall call("MPI_Graph_neighbors_count", comm, MPI_GRAPH, count);
-  if (call) *count = static_cast<int>(call->receives_from(rank).size());
-  return call.error;
+  if (!call) return call.error;
+  if (const int error = call.check_rank(rank)) return error;
+  *count = static_cast<int>(call->receives_from(rank).size());
+  return MPI_SUCCESS;
 }
 
 int MPI_Graph_neighbors(MPI_Comm comm, int rank, int room, int* neighbors) {
   const TopologyCall call("MPI_Graph_neighbors", comm, MPI_GRAPH);
   if (!call) return call.error;
+  if (const int error = call.check_rank(rank)) return error;
   if (const int error = call.check_arrays(room, call.object, neighbors)) return error;
   const auto found = call->receives_from(rank);
   std::copy_n(found.begin(), std::min(found.size(), static_cast<std::size_t>(room)), neighbors);

@@ -198,6 +198,20 @@ static void exchange_with_nobody(void) {
   expect(status.MPI_SOURCE, MPI_PROC_NULL, "the source of an exchange with nobody");
 }
 
+static void neighbors_of_others(void) {
+  const int end = 0, edge = 0;
+  int count = 7, neighbor = 7;
+  MPI_Comm graph;
+  MPI_Graph_create(MPI_COMM_SELF, 1, &end, &edge, 0, &graph);
+  MPI_Comm_set_errhandler(graph, MPI_ERRORS_RETURN);
+  for (int other = -1; other <= 5; other += 2) {
+    expect(class_of(MPI_Graph_neighbors_count(graph, other, &count)), MPI_ERR_RANK, "counting");
+    expect(class_of(MPI_Graph_neighbors(graph, other, 1, &neighbor)), MPI_ERR_RANK, "listing");
+  }
+  expect(count == 7 && neighbor == 7, 1, "neither has a result");
+  MPI_Comm_free(&graph);
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -213,6 +227,7 @@ int main(int argc, char** argv) {
   fortran_structs();
   bytes();
   exchange_with_nobody();
+  neighbors_of_others();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();
