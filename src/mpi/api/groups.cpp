@@ -93,21 +93,37 @@ int select(const Call& call, MPI_Group group, int count, const int* ranks, bool 
   return error != MPI_SUCCESS ? error : select(call, group, all, excludes, made);
 }
 
-/// The ranks of ranges (first, last, step).
-int expand(const Call& call, int ranges, int (*range)[3], std::vector<int>& ranks) {
-  if (const int error = call.check_arrays(ranges, nullptr, range); error != MPI_SUCCESS) {
-    return error;
+/// Adds the ranks of a range (first, last, step) of a group of that size. False: the range has
+/// none, since it leads away from its end or does not move, or some that are not in the group.
+bool expand(const int (&range)[3], std::int64_t size, std::vector<int>& ranks) {
+  const std::int64_t first = range[0], step = range[2], distance = range[1] - first;
+  if (step == 0 || (distance != 0 && (distance > 0) != (step > 0))) return false;
+  const std::int64_t last = first + distance / step * step;
+  if (std::min(first, last) < 0 || std::max(first, last) >= size) return false;
+  for (std::int64_t i = 0; i <= distance / step; ++i) {
+    ranks.push_back(static_cast<int>(first + i * step));
   }
-  for (int i = 0; i < ranges; ++i) {
-    const int first = range[i][0], last = range[i][1], step = range[i][2];
-    if (step == 0) {
-      return call.fail(&library().world, MPI_ERR_ARG, "range {} has step 0", i);
-    }
-    for (int rank = first; step > 0 ? rank <= last : rank >= last; rank += step) {
-      ranks.push_back(rank);
-    }
+  return true;
+}
+
+/// Makes the group of the members whose ranks are in the ranges, or of all others.
+int select_ranges(const Call& call, MPI_Group group, int count, const int (*ranges)[3],
+                  bool excludes, MPI_Group* made) {
+  int error = MPI_SUCCESS;
+  const MadeGroup* const from = find_group(call, group, error);
+  if (from == nullptr) return error;
+  if ((error = call.check_arrays(count, nullptr, ranges)) != MPI_SUCCESS) return error;
+  std::vector<int> ranks;
+  for (int i = 0; i < count; ++i) {
+    const auto& range = ranges[i];
+    if (expand(range, static_cast<std::int64_t>(from->size()), ranks)) continue;
+    return call.fail(
+        &library().world, abi::wrong_range,
+        "range {} from {} to {} in steps of {} has no ranks, or some that a group of {} "
+        "does not have",
+        i, range[0], range[1], range[2], from->size());
   }
-  return MPI_SUCCESS;
+  return select(call, group, ranks, excludes, made);
 }
 
 }  // namespace
@@ -207,17 +223,11 @@ int MPI_Group_excl(MPI_Group group, int count, const int* ranks, MPI_Group* made
 }
 
 int MPI_Group_range_incl(MPI_Group group, int count, int ranges[][3], MPI_Group* made) {
-  const Call call{"MPI_Group_range_incl"};
-  std::vector<int> ranks;
-  const int error = expand(call, count, ranges, ranks);
-  return error != MPI_SUCCESS ? error : select(call, group, ranks, false, made);
+  return select_ranges({"MPI_Group_range_incl"}, group, count, ranges, false, made);
 }
 
 int MPI_Group_range_excl(MPI_Group group, int count, int ranges[][3], MPI_Group* made) {
-  const Call call{"MPI_Group_range_excl"};
-  std::vector<int> ranks;
-  const int error = expand(call, count, ranges, ranks);
-  return error != MPI_SUCCESS ? error : select(call, group, ranks, true, made);
+  return select_ranges({"MPI_Group_range_excl"}, group, count, ranges, true, made);
 }
 
 int MPI_Group_free(MPI_Group* group) {

@@ -212,6 +212,43 @@ static void neighbors_of_others(void) {
   MPI_Comm_free(&graph);
 }
 
+static void ranges_of_ranks(void) {
+#ifdef OPEN_MPI
+  const int wrong = MPI_ERR_RANK;
+#else
+  const int wrong = MPI_ERR_ARG;
+#endif
+  static const struct {
+    int range[3], processes; /* of three; -1: none, the range is wrong */
+  } all[] = {{{1, 0, 1}, -1},  {{0, 1, -1}, -1}, {{0, 2, 0}, -1},          {{0, 3, 1}, -1},
+             {{-1, 0, 1}, -1}, {{4, 3, 1}, -1},  {{0, 2000000000, 1}, -1}, {{0, 2, 1}, 3},
+             {{2, 0, -1}, 3},  {{0, 2, 2}, 2},   {{0, 3, 2}, 2},           {{1, 1, -1}, 1},
+             {{1, 1, 5}, 1}};
+  int ranks[3] = {0, 0, 0}, count;
+  MPI_Group world, three, made, others;
+  if (size < 3) return;
+  for (int i = 0; i < 3; ++i) ranks[i] = i;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, 3, ranks, &three);
+  for (unsigned i = 0; i < sizeof all / sizeof *all; ++i) {
+    int range[1][3];
+    memcpy(range, all[i].range, sizeof range);
+    const int code = MPI_Group_range_incl(three, 1, range, &made);
+    const int other_code = MPI_Group_range_excl(three, 1, range, &others);
+    expect(class_of(code), all[i].processes < 0 ? wrong : MPI_SUCCESS, "a range");
+    expect(class_of(other_code), all[i].processes < 0 ? wrong : MPI_SUCCESS, "all but a range");
+    if (all[i].processes < 0) continue;
+    MPI_Group_size(made, &count);
+    expect(count, all[i].processes, "the processes of a range");
+    MPI_Group_size(others, &count);
+    expect(count, 3 - all[i].processes, "the others");
+    MPI_Group_free(&made);
+    MPI_Group_free(&others);
+  }
+  MPI_Group_free(&three);
+  MPI_Group_free(&world);
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -228,6 +265,7 @@ int main(int argc, char** argv) {
   bytes();
   exchange_with_nobody();
   neighbors_of_others();
+  ranges_of_ranks();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();

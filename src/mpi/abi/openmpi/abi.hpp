@@ -102,6 +102,8 @@ inline constexpr std::uintptr_t dup_function = 0;
 inline constexpr bool bounds_stick = true;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = false;
+/// The class of error that a range of ranks is which leads away from its end, or out of its group.
+inline constexpr int wrong_range = MPI_ERR_RANK;
 /// What MPI_Comm_split_type divides by. Boards and hosts are the same to Open MPI, too, and it
 /// takes all hosts for parts of one unit and one cluster.
 inline MachinePart part_of(int split_type) {

@@ -71,6 +71,8 @@ inline constexpr std::uintptr_t dup_function = 1;
 inline constexpr bool bounds_stick = false;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = false;
+/// The class of error that a range of ranks is which leads away from its end, or out of its group.
+inline constexpr int wrong_range = MPI_ERR_ARG;
 /// What MPI_Comm_split_type divides by.
 inline MachinePart part_of(int split_type) {
   return split_type == MPI_COMM_TYPE_SHARED ? MachinePart::host : MachinePart::none;
