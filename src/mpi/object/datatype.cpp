@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t long_bytes = sizeof(long double);
 
 /// In the order of the enumeration.
-constexpr std::array<BasicShape, 28> shapes{{
+constexpr std::array<BasicShape, 31> shapes{{
     {1, 1, 1, 0},                                                         // none
     {1, 1, 1, 1},                                                         // bytes
     {1, 1, 1, 1},                                                         // int8
@@ -32,6 +32,9 @@ constexpr std::array<BasicShape, 28> shapes{{
     {2 * long_bytes, 2 * long_bytes, alignof(long double), 0},            // complex_long
     {16, 16, 16, 16},                                                     // float_quad
     {32, 32, 16, 16},                                                     // complex_quad
+    {2, 2, 2, 2},                                                         // float16
+    {16, 16, 4, 4},                                                       // two_complex32
+    {32, 32, 8, 8},                                                       // two_complex64
     {0, 0, 0, 0},                                                         // lower_bound
     {0, 0, 0, 0},                                                         // upper_bound
     {8, 8, 4, 4},                                                         // pair_int_int

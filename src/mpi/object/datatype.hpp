@@ -31,6 +31,10 @@ enum class Basic : std::uint8_t {
   complex_long,
   float_quad,  ///< of 128 bits, as Fortran has it
   complex_quad,
+  // Numbers that are sent, and not reduced.
+  float16,
+  two_complex32,
+  two_complex64,
   // No bytes: bounds of a struct, as MPI-1 had them.
   lower_bound,
   upper_bound,

@@ -159,8 +159,8 @@ bool fold_bits(Fold operation, const void* in, void* inout, std::uint64_t n) {
 
 using FoldOf = bool (*)(Fold, const void*, void*, std::uint64_t);
 
-/// In the order of the enumeration; nullptr: there is nothing to fold.
-constexpr std::array<FoldOf, 28> folds{
+/// In the order of the enumeration; nullptr: no operation is defined.
+constexpr std::array<FoldOf, 31> folds{
     nullptr,  // none
     fold_bits,
     fold_integer<std::int8_t>,
@@ -179,6 +179,9 @@ constexpr std::array<FoldOf, 28> folds{
     fold_field<std::complex<long double>>,
     fold_ordered<Quad>,
     fold_field<std::complex<Quad>>,
+    nullptr,  // float16
+    nullptr,  // two_complex32
+    nullptr,  // two_complex64
     nullptr,  // lower_bound
     nullptr,  // upper_bound
     fold_placed<int>,

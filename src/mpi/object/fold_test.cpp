@@ -81,6 +81,8 @@ TEST(fold, says_what_is_not_defined) {
   EXPECT_FALSE(fold(Fold::min_place, Basic::int32, &value, &value, 1));
   EXPECT_FALSE(fold(Fold::max, Basic::bytes, &value, &value, 1));
   EXPECT_TRUE(fold(Fold::bit_and, Basic::bytes, &value, &value, 1));
+  EXPECT_FALSE(fold(Fold::sum, Basic::float16, &value, &value, 1));
+  EXPECT_FALSE(fold(Fold::product, Basic::two_complex32, &value, &value, 0));
 }
 
 }  // namespace

@@ -249,6 +249,39 @@ static void ranges_of_ranks(void) {
   MPI_Group_free(&world);
 }
 
+/* Datatypes that are sent and not reduced. */
+static void unusual_datatype(MPI_Datatype type, int wanted_bytes, int alignment) {
+  unsigned char sent[64], got[64] = {0};
+  int bytes = 0;
+  MPI_Aint lower, extent;
+  const int lengths[2] = {1, 1};
+  const MPI_Aint places[2] = {0, wanted_bytes};
+  const MPI_Datatype members[2] = {type, MPI_CHAR};
+  MPI_Datatype with_character;
+  MPI_Type_size(type, &bytes);
+  MPI_Type_get_extent(type, &lower, &extent);
+  expect(bytes, wanted_bytes, "bytes of a datatype");
+  expect(extent, wanted_bytes, "the extent of a datatype");
+  MPI_Type_create_struct(2, lengths, places, members, &with_character);
+  MPI_Type_get_extent(with_character, &lower, &extent);
+  expect(extent, wanted_bytes + alignment, "its extent with a character behind it");
+  MPI_Type_free(&with_character);
+  for (unsigned i = 0; i < sizeof sent; ++i) sent[i] = (unsigned char)(i + 1);
+  MPI_Sendrecv(sent, 1, type, 0, 0, got, 1, type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  expect(memcmp(sent, got, wanted_bytes), 0, "what was sent and what came");
+  expect(got[wanted_bytes], 0, "what lies behind it");
+  expect(class_of(MPI_Reduce_local(sent, got, 1, type, MPI_SUM)), MPI_ERR_OP, "its sum");
+}
+
+static void unusual_datatypes(void) {
+#if defined(OPEN_MPI)
+  unusual_datatype(MPI_2COMPLEX, 16, 4);
+  unusual_datatype(MPI_2DOUBLE_COMPLEX, 32, 8);
+#elif defined(MPIX_C_FLOAT16)
+  unusual_datatype(MPIX_C_FLOAT16, 2, 2);
+#endif
+}
+
 int main(int argc, char** argv) {
   int all = 0;
   MPI_Init(&argc, &argv);
@@ -266,6 +299,7 @@ int main(int argc, char** argv) {
   exchange_with_nobody();
   neighbors_of_others();
   ranges_of_ranks();
+  unusual_datatypes();
   MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("%d processes, %d failures\n", size, all);
   return MPI_Finalize();
