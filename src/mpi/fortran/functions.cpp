@@ -166,17 +166,17 @@ void mpi_op_create_(Operation* operation, int* commutes, int* made, int* error) 
 
 void mpi_info_set_(void* info, void* key, void* value, int* error, std::size_t key_length,
                    std::size_t value_length) {
-  *error = MPI_Info_set(Info(info, {}).c(),
-                        InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(),
-                        InfoTextIn(value, {nullptr, length_of(value_length), nullptr}).c());
+  *error =
+      MPI_Info_set(Info(info, {}).c(), TextIn(key, {nullptr, length_of(key_length), nullptr}).c(),
+                   TextIn(value, {nullptr, length_of(value_length), nullptr}).c());
 }
 
 void mpi_info_get_(void* info, void* key, int* most, char* value, int* flag, int* error,
                    std::size_t key_length, std::size_t value_length) {
   std::string found(static_cast<std::size_t>(std::max(*most, 0)) + 1, '\0');
-  *error = MPI_Info_get(Info(info, {}).c(),
-                        InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(), *most,
-                        found.data(), flag);
+  *error =
+      MPI_Info_get(Info(info, {}).c(), TextIn(key, {nullptr, length_of(key_length), nullptr}).c(),
+                   *most, found.data(), flag);
   if (*error == MPI_SUCCESS && *flag != 0) {
     copy_padded(found.c_str(), value, length_of(value_length));
   }
@@ -195,8 +195,8 @@ void mpi_info_get_string_(void* info, void* key, int* length, char* value, int* 
   int needed = most + 1;
   std::string found(static_cast<std::size_t>(needed), '\0');
   *error = MPI_Info_get_string(Info(info, {}).c(),
-                               InfoTextIn(key, {nullptr, length_of(key_length), nullptr}).c(),
-                               &needed, found.data(), flag);
+                               TextIn(key, {nullptr, length_of(key_length), nullptr}).c(), &needed,
+                               found.data(), flag);
   if (*error != MPI_SUCCESS || *flag == 0) return;
   *length = needed - 1;
   if (most > 0) copy_padded(found.c_str(), value, length_of(value_length));

@@ -349,24 +349,12 @@ inline std::size_t length_of(std::size_t passed) {
   return static_cast<unsigned>(passed);
 }
 
-/// A string without a terminator; blanks at its end do not count.
+/// A string without a terminator; blanks at its ends do not count, as in MPICH and Open MPI.
 class TextIn {
  public:
   TextIn(void* address, const Context& context)
       : value_(static_cast<const char*>(address), context.text_length) {
     value_.erase(value_.find_last_not_of(' ') + 1);
-  }
-  const char* c() { return value_.c_str(); }
-  void done(int) {}
-
- private:
-  std::string value_;
-};
-
-/// The same of info objects, where blanks at the beginning do not count either.
-class InfoTextIn {
- public:
-  InfoTextIn(void* address, const Context& context) : value_(TextIn(address, context).c()) {
     value_.erase(0, value_.find_first_not_of(' '));
   }
   const char* c() { return value_.c_str(); }

@@ -78,9 +78,42 @@ program corners
   call mpi_win_get_name(window, name, length, error)
   call tell('window', merge(length, -1, name == 'board'))
   call mpi_win_free(window, error)
+  call blanks_around_texts()
   call mpi_finalize(error)
 
 contains
+  ! Blanks before a text do not count either.
+  subroutine blanks_around_texts()
+    integer :: problem, comm, file, length, class, code
+    character(len=MPI_MAX_ERROR_STRING) :: text
+    logical :: is_there
+    call mpi_comm_dup(MPI_COMM_SELF, comm, problem)
+    call mpi_comm_set_name(comm, '  two words  ', problem)
+    call mpi_comm_get_name(comm, text, length, problem)
+    call tell('name of a communicator', merge(length, -1, text == 'two words'))
+    call mpi_comm_set_name(comm, '   ', problem)
+    call mpi_comm_get_name(comm, text, length, problem)
+    call tell('blank name', length)
+    call mpi_add_error_class(class, problem)
+    call mpi_add_error_code(class, code, problem)
+    call mpi_add_error_string(code, '  a reason ', problem)
+    call mpi_error_string(code, text, length, problem)
+    call tell('reason', merge(length, -1, text == 'a reason'))
+    ! The same file by its name and with blanks before it.
+    write (text, '(a, i0)') '/tmp/weft-corners-', getpid()
+    call mpi_file_open(comm, '  ' // text, MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, problem)
+    call tell('opened', merge(1, 0, problem == MPI_SUCCESS))
+    call mpi_file_set_view(file, 0_MPI_OFFSET_KIND, MPI_INTEGER, MPI_INTEGER, ' external32', MPI_INFO_NULL, problem)
+    call tell('seen', merge(1, 0, problem == MPI_SUCCESS))
+    call mpi_file_close(file, problem)
+    inquire (file=trim(text), exist=is_there)
+    call tell('there', merge(1, 0, is_there))
+    call mpi_file_delete(' ' // text, MPI_INFO_NULL, problem)
+    inquire (file=trim(text), exist=is_there)
+    call tell('gone', merge(0, 1, is_there))
+    call mpi_comm_free(comm, problem)
+  end subroutine
+
   ! The first process prints what all have.
   subroutine tell(what, number)
     character(len=*), intent(in) :: what

@@ -126,9 +126,9 @@ contains
     character(len=200) :: path
     character(len=10) :: arguments(3)
     call get_command_argument(0, path)
-    arguments = ['one two', 'three  ', '       ']
+    arguments = ['one two', ' three ', '       ']  ! blanks at the ends do not count
     codes = 77
-    call MPI_Comm_spawn(path, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes, ierror)
+    call MPI_Comm_spawn('  ' // path, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes, ierror)
     call MPI_Comm_remote_size(children, count, ierror)
     call MPI_Allreduce(rank, sum, 1, MPI_INTEGER, MPI_SUM, children, ierror)
     if (rank == 0) print *, 'children', count, codes == MPI_SUCCESS, sum
