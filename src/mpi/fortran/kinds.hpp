@@ -186,16 +186,17 @@ using Types = Handles<MPI_Datatype, false>;
 using Infos = Handles<MPI_Info, false>;
 
 /// A datatype for each process that the communicator's collectives reach. The communicator is the
-/// argument of that number, from 1.
-template <std::size_t place>
+/// argument of that number, from 1. Those that a process `sends` are none when its buffer, the
+/// first argument, is MPI_IN_PLACE: programs then mostly pass no array.
+template <std::size_t place, bool sends>
 class MemberTypes {
  public:
   MemberTypes(void* address, const Context& context) {
+    if (sends && context.first == abi::fortran_in_place) return;
     const MPI_Comm handle = Comm(context.all[place - 1], context).c();
     int members = 0, is_inter = 0;
     MPI_Comm_test_inter(handle, &is_inter);
     (is_inter != 0 ? MPI_Comm_remote_size : MPI_Comm_size)(handle, &members);
-    if (address == abi::fortran_in_place) return;
     const auto* const fortran = static_cast<const int*>(address);
     for (int i = 0; i < members; ++i) {
       values_.push_back(abi::from_fortran<MPI_Datatype>(fortran[i]));
@@ -207,6 +208,11 @@ class MemberTypes {
  private:
   std::vector<MPI_Datatype> values_;
 };
+
+template <std::size_t place>
+using SentTypes = MemberTypes<place, true>;
+template <std::size_t place>
+using ReceivedTypes = MemberTypes<place, false>;
 
 /// A datatype for each neighbour to which the communicator's neighbourhood collectives send, or
 /// from which they receive. The communicator is the argument of that number, from 1.

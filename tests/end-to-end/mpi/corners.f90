@@ -1,10 +1,22 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! Functions that few programs in Fortran call, as numbers that depend on every process.
 program corners
+  use iso_c_binding
   use mpi
   implicit none
+  interface
+    function map(address, bytes, protection, flags, file, offset) bind(c, name='mmap')
+      import
+      type(c_ptr), value :: address
+      integer(c_size_t), value :: bytes
+      integer(c_int), value :: protection, flags, file
+      integer(c_long), value :: offset
+      type(c_ptr) :: map
+    end function
+  end interface
   integer :: rank, processes, error, i, length, message, type, grid, info, request, kinds(4), window
   integer :: values(8), results(8)
+  integer, pointer :: unread(:)
   integer, allocatable :: counts(:), offsets(:), types(:), sent(:), got(:)
   integer(kind=MPI_ADDRESS_KIND) :: bytes, position, address
   logical :: found
@@ -28,6 +40,16 @@ program corners
   call mpi_ialltoallw(sent, counts, offsets, types, got, counts, offsets, types, MPI_COMM_WORLD, request, error)
   call mpi_wait(request, MPI_STATUS_IGNORE, error)
   call tell('ialltoallw', got(1))
+
+  ! In place no datatypes of what is sent are read: this array is in memory that nobody may read.
+  call c_f_pointer(map(c_null_ptr, 4096_c_size_t, 0, 34, -1, 0_c_long), unread, [processes])
+  got = sent
+  call mpi_alltoallw(MPI_IN_PLACE, [0], [0], unread, got, counts, offsets, types, MPI_COMM_WORLD, error)
+  call tell('alltoallw in place', dot_product(got, [(i, i = 1, processes)]))
+  got = sent
+  call mpi_ialltoallw(MPI_IN_PLACE, [0], [0], unread, got, counts, offsets, types, MPI_COMM_WORLD, request, error)
+  call mpi_wait(request, MPI_STATUS_IGNORE, error)
+  call tell('ialltoallw in place', dot_product(got, [(i, i = 1, processes)]))
 
   call mpi_cart_create(MPI_COMM_WORLD, 1, [processes], [.true.], .false., grid, error)
   values = rank
