@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datatypes of parts of arrays: subarrays, and the parts of distributed arrays.
 #include <algorithm>
+#include <utility>
 
 #include "mpi/api/counted.hpp"
 #include "mpi/api/datatypes.hpp"
@@ -12,23 +13,57 @@ std::size_t place(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }
 
+/// The part of one dimension: ranges of `length` indices from `first` on, whose beginnings are
+/// `step` apart. They end before `end`, within the last range if need be.
+struct Ranges {
+  std::int64_t first;
+  std::int64_t length;  ///< at least 1
+  std::int64_t step;    ///< at least `length`
+  std::int64_t end;
+
+  std::int64_t count() const { return first < end ? (end - first - 1) / step + 1 : 0; }
+  std::int64_t indices() const {
+    if (first >= end) return 0;
+    const std::int64_t last = first + (count() - 1) * step;
+    return (count() - 1) * length + std::min(length, end - last);
+  }
+  /// The same indices in as few ranges as possible.
+  Ranges joined() const {
+    return length == step && first < end ? Ranges{first, end - first, end - first, end} : *this;
+  }
+};
+
 /// A part of an array: in each dimension the indices that belong to it, the fastest dimension
 /// first.
 struct ArrayPart {
   std::vector<std::int64_t> sizes;
-  std::vector<std::vector<std::int64_t>> indices;
+  std::vector<Ranges> ranges;
 };
 
-Datatype layout_of(const ArrayPart& part, const Datatype& element) {
-  Datatype inner = element;
+/// Makes the datatype of the part. It takes memory for each range, not for each index: an element
+/// without gaps in the array is one piece with its neighbours.
+int make_part(TypeMaker& maker, const ArrayPart& part, const Datatype& element,
+              MPI_Datatype* made) {
   std::int64_t stride = element.extent();
+  Datatype inner = element.resized(0, stride);
   for (std::size_t d = 0; d < part.sizes.size(); ++d) {
+    const Ranges ranges = part.ranges[d].joined();
+    const auto pieces = static_cast<std::uint64_t>(ranges.count());
+    const auto indices = static_cast<std::uint64_t>(ranges.indices());
+    const bool has_room = inner.is_contiguous() ? maker.check_room(pieces, 1, inner)
+                                                : maker.check_room(1, indices, inner);
+    if (!has_room) return maker.error;
     std::vector<Block> blocks;
-    for (const std::int64_t index : part.indices[d]) blocks.push_back({1, index * stride, &inner});
-    inner = Datatype(blocks);
+    blocks.reserve(pieces);
+    for (std::int64_t begin = ranges.first; begin < ranges.end; begin += ranges.step) {
+      const std::int64_t length = std::min(ranges.length, ranges.end - begin);
+      blocks.push_back({static_cast<std::uint64_t>(length), begin * stride, &inner});
+    }
+    // A step in the next dimension leads over all of this one.
     stride *= part.sizes[d];
+    inner = Datatype(blocks).resized(0, stride);
   }
-  return inner.resized(0, stride);
+  return maker.make(std::move(inner), made);
 }
 
 /// The place of dimension d of the caller's among those of ArrayPart.
@@ -60,10 +95,9 @@ int subarray(const char* function, int dimensions, Integers sizes, Integers part
                              starts[d], d, sizes[d]);
     }
     part.sizes.push_back(sizes[d]);
-    part.indices.emplace_back();
-    for (std::int64_t k = 0; k < parts[d]; ++k) part.indices.back().push_back(starts[d] + k);
+    part.ranges.push_back({starts[d], parts[d], parts[d], starts[d] + parts[d]});
   }
-  return maker.make(layout_of(part, *old), made);
+  return make_part(maker, part, *old, made);
 }
 
 /// One dimension of a distributed array.
@@ -82,13 +116,9 @@ struct Distribution {
     const std::int64_t fair = std::max<std::int64_t>((size + processes - 1) / processes, 1);
     return has_default ? fair : argument * processes >= size ? argument : 0;
   }
-  std::vector<std::int64_t> indices() const {
-    std::vector<std::int64_t> own;
+  Ranges ranges() const {
     const std::int64_t length = block();
-    for (std::int64_t begin = process * length; begin < size; begin += processes * length) {
-      for (std::int64_t i = begin; i < std::min(begin + length, size); ++i) own.push_back(i);
-    }
-    return own;
+    return {process * length, length, processes * length, size};
   }
 };
 
@@ -122,9 +152,9 @@ int distributed(const char* function, int size, int rank, int dimensions, Intege
                              one.size, one.processes);
     }
     part.sizes.push_back(one.size);
-    part.indices.push_back(one.indices());
+    part.ranges.push_back(one.ranges());
   }
-  return maker.make(layout_of(part, *old), made);
+  return make_part(maker, part, *old, made);
 }
 
 }  // namespace

@@ -102,6 +102,36 @@ static void many_pieces(void) {
   MPI_Type_free(&inner);
 }
 
+/* Parts of arrays take memory for their runs, however many elements these have. */
+static void parts_of_arrays(void) {
+  const int sizes[2] = {4, 1 << 30}, parts[2] = {2, 1 << 29}, starts[2] = {1, 1 << 20};
+  const int grid[2] = {1, 2}, arguments[2] = {MPI_DISTRIBUTE_DFLT_DARG, 1 << 20};
+  const int blocks[2] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK};
+  const int cycles[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
+  const int defaults[2] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+  MPI_Count bytes = 0;
+  MPI_Datatype made[3], refused;
+  const long before = resident_kib();
+  MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &made[0]);
+  MPI_Type_create_darray(2, 1, 2, sizes, blocks, defaults, grid, MPI_ORDER_C, MPI_DOUBLE, &made[1]);
+  MPI_Type_create_darray(2, 1, 2, sizes, cycles, arguments, grid, MPI_ORDER_C, MPI_DOUBLE,
+                         &made[2]);
+  for (int i = 0; i < 3; ++i) {
+    MPI_Type_size_x(made[i], &bytes);
+    expect(bytes == (MPI_Count)(i == 0 ? 8 : 16) << 30, "the size of a part of an array");
+    MPI_Type_free(&made[i]);
+  }
+  expect(resident_kib() - before < 4 << 10, "parts of arrays take memory for their runs");
+  const int large[3] = {1 << 20, 1 << 20, 4}, most[3] = {1 << 20, 1 << 20, 2}, zero[3] = {0};
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  int error_class = MPI_SUCCESS;
+  const int code =
+      MPI_Type_create_subarray(3, large, most, zero, MPI_ORDER_C, MPI_DOUBLE, &refused);
+  if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+  expect(error_class == MPI_ERR_NO_MEM, "a part of more pieces than there is memory is refused");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -110,6 +140,7 @@ int main(int argc, char** argv) {
   take_apart();
   refuse_uncommitted();
   many_pieces();
+  parts_of_arrays();
   for (int i = 0; i < rounds / 10; ++i) make_and_use(i);
   const long before = resident_kib();
   for (int i = 0; i < rounds; ++i) make_and_use(i);
