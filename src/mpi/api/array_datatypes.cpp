@@ -89,7 +89,8 @@ int subarray(const char* function, int dimensions, Integers sizes, Integers part
   ArrayPart part;
   for (std::int64_t i = 0; i < dimensions; ++i) {
     const std::size_t d = place(dimension(i, dimensions, order));
-    if (parts[d] < 1 || starts[d] < 0 || starts[d] + parts[d] > sizes[d]) {
+    if (parts[d] < (abi::has_empty_parts ? 0 : 1) || starts[d] < 0 ||
+        starts[d] + parts[d] > sizes[d]) {
       return maker.call.fail(&library().world, MPI_ERR_ARG,
                              "{} elements from {} are no part of dimension {} of size {}", parts[d],
                              starts[d], d, sizes[d]);

@@ -153,6 +153,25 @@ static void datatypes(void) {
   FINE(MPI_Type_free(&made));
 }
 
+/* A part without elements, as programs that divide few rows among many processes make them. */
+static void nothing_of_an_array(void) {
+  const int sizes[2] = {1, 4}, parts[2] = {0, 4}, starts[2] = {0, 0};
+  MPI_Datatype made;
+  const int code = MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_INT, &made);
+#if defined(OPEN_MPI) || defined(MPI_ABI_VERSION)
+  ARG(code);
+#else
+  int bytes = -1;
+  MPI_Aint lower = -1, extent = -1;
+  FINE(code);
+  FINE(MPI_Type_size(made, &bytes));
+  FINE(MPI_Type_get_extent(made, &lower, &extent));
+  expect(bytes == 0 && lower == 0 && extent == 16 ? MPI_SUCCESS : MPI_ERR_OTHER, MPI_SUCCESS,
+         "the bounds of no rows");
+  FINE(MPI_Type_free(&made));
+#endif
+}
+
 static void topologies(MPI_Comm self) {
   const int one[1] = {1}, zero[1] = {0};
   int value, values[1];
@@ -257,6 +276,7 @@ int main(int argc, char** argv) {
   collectives(MPI_COMM_SELF);
   significant_at_the_root(MPI_COMM_WORLD);
   datatypes();
+  nothing_of_an_array();
   topologies(MPI_COMM_SELF);
   infos();
   groups();

@@ -75,6 +75,8 @@ inline constexpr int wrong_range = MPI_ERR_ARG;
 inline MachinePart part_of(int split_type) {
   return split_type == MPI_COMM_TYPE_SHARED ? MachinePart::host : MachinePart::none;
 }
+/// MPI_Type_create_subarray takes a part without elements, which the standard calls erroneous.
+inline constexpr bool has_empty_parts = true;
 
 /// The kinds of objects that the program makes, in the high bits of their handles.
 inline constexpr unsigned made_comm = 0x84000000;

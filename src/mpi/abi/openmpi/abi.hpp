@@ -133,6 +133,8 @@ inline MachinePart part_of(int split_type) {
       return MachinePart::none;
   }
 }
+/// MPI_Type_create_subarray takes a part without elements, which the standard calls erroneous.
+inline constexpr bool has_empty_parts = false;
 
 /// Numbers of made types begin with 0: all predefined ones are objects.
 inline constexpr int pair_types = 0;

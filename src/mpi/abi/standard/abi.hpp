@@ -77,6 +77,8 @@ inline constexpr int wrong_range = MPI_ERR_ARG;
 inline MachinePart part_of(int split_type) {
   return split_type == MPI_COMM_TYPE_SHARED ? MachinePart::host : MachinePart::none;
 }
+/// MPI_Type_create_subarray takes a part without elements, which the standard calls erroneous.
+inline constexpr bool has_empty_parts = false;
 
 /// Numbers of made types begin with 0.
 inline constexpr int pair_types = 0;
