@@ -380,16 +380,17 @@ std::optional<Result<LauncherAnswer>> JobProcess::take_answer() {
   return read_launcher_answer(*text);
 }
 
-Result<void> JobProcess::leave(bool is_alone) {
+Result<void> JobProcess::leave(bool is_alone, const std::function<void()>& serve) {
   if (link_ != nullptr) {
     link_->tell(launch_message::returned, is_alone ? returned_alone : "");
     // Its launcher knows of all ranks, and tells when all have returned.
-    if (file_ == nullptr) return messenger_->serve_until_over();
+    if (file_ == nullptr) return messenger_->serve_until_over(serve);
   }
-  return messenger_->leave([&] {
+  const auto on_over = [&] {
     // With a file, every machine may have a launcher of its own.
     if (link_ != nullptr) link_->tell(launch_message::over, "");
-  });
+  };
+  return messenger_->leave(on_over, serve);
 }
 
 void JobProcess::fail(const std::string& why) {

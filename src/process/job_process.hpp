@@ -63,10 +63,13 @@ class JobProcess final : public JoinedProcess {
   const JobDescription& job() const { return job_; }
 
   Result<bool> may_begin() override;
-  Result<void> leave() override { return leave(false); }
+  Result<void> leave() override {
+    return leave(false, [] {});
+  }
   /// `is_alone`: this process communicates with none but those of its world, which may leave when
-  /// all of them have returned, independently of the rest of the job.
-  Result<void> leave(bool is_alone);
+  /// all of them have returned, independently of the rest of the job. `serve` is called again and
+  /// again until all programs are over.
+  Result<void> leave(bool is_alone, const std::function<void()>& serve);
   /// Asks the launcher, one question at a time. The answer comes while this process lets time pass.
   /// False: no launcher is there that would answer.
   bool ask(const LauncherQuestion& question);

@@ -428,13 +428,20 @@ Result<bool> Messenger::ask_to_begin() {
   return !machine_.all_finished();
 }
 
-Result<void> Messenger::serve_until_over() {
-  return turn_until([&] { return waiter_.is_over(); });
+Result<void> Messenger::serve_until_over(const std::function<void()>& serve) {
+  return turn_until([&] {
+    serve();
+    return waiter_.is_over();
+  });
 }
 
-Result<void> Messenger::leave(const std::function<void()>& on_over) {
+Result<void> Messenger::leave(const std::function<void()>& on_over,
+                              const std::function<void()>& serve) {
   machine_.finish();
-  auto all = turn_until([&] { return is_over() || missed(); });
+  auto all = turn_until([&] {
+    serve();
+    return is_over() || missed();
+  });
   if (!all) return all;
   if (failure_) return *failure_;
   on_over();

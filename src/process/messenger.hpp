@@ -131,12 +131,14 @@ class Messenger final : private MessageHistory {
   /// node 0. False: all programs are over. Errors: node 0 is gone for good; word from outside.
   Result<bool> ask_to_begin();
   /// Tells the others that this process's program is over, and turns until everybody's is and all
-  /// know. `on_over` is called when everybody's is, before anybody is told. Errors: a process that
-  /// is gone for good; word from outside.
-  Result<void> leave(const std::function<void()>& on_over);
+  /// know. `serve` is called after each turn until then: others' programs may still need answers.
+  /// `on_over` is called when everybody's is, before anybody is told. Errors: a process that is
+  /// gone for good; word from outside.
+  Result<void> leave(
+      const std::function<void()>& on_over, const std::function<void()>& serve = [] {});
   /// Goes on giving others the messages kept for them, until word from outside says that all
-  /// programs are over. Errors: word from outside.
-  Result<void> serve_until_over();
+  /// programs are over. `serve` is called after each turn. Errors: word from outside.
+  Result<void> serve_until_over(const std::function<void()>& serve = [] {});
 
   /// Ends this process's part in the job: every wait ends with that error. A sink may call it.
   void fail(Error why) {

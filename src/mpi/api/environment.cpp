@@ -118,11 +118,12 @@ void join(const char* function) {
   lifetime.is_initialized = true;
 }
 
-/// Peers may need this process's messages again: it stays until all are here.
+/// Peers may need this process's messages again, and answers for receives that it gave up by
+/// MPI_Request_free: it stays until all are here.
 void leave_job(const Call& call) {
   Library& mpi = library();
   std::fflush(stdout);
-  if (auto left = mpi.process->leave(is_world_alone()); !left) {
+  if (auto left = mpi.process->leave(is_world_alone(), [&] { mpi.transfer->serve(); }); !left) {
     call.fail(nullptr, MPI_ERR_OTHER, left.error().message);
   }
   mpi.is_finalized = true;

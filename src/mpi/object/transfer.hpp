@@ -225,6 +225,11 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   bool lets_others_in() const { return pause_ != nullptr; }
   /// Until everything that was sent is on its way, and needs this process no more.
   void flush();
+  /// Goes on with receives and tasks, for which something may have arrived. For a process that only
+  /// serves others, and turns the messenger itself.
+  void serve() {
+    if (!failure_) take_what_is_done();
+  }
   /// To be called behind sends that need not wait: messages that found no room leave, as far as
   /// there is some by now.
   void look_if_queued() {
