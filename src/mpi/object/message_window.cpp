@@ -16,6 +16,9 @@ constexpr std::int32_t answer_tag = 1;  // of one target in the order in which i
 constexpr std::int32_t posted_tag = 2;
 constexpr std::int32_t completed_tag = 3;
 
+/// Readers that may go before a writer that waits.
+constexpr std::uint32_t most_overtakers = 256;
+
 enum class Kind : std::uint8_t {
   put,
   get,
@@ -389,15 +392,23 @@ void MessageWindow::serve_one(std::uint32_t origin, std::span<const std::byte> m
   }
 }
 
-// In the order in which they were asked for, so that nobody waits for ever.
+// In the order in which they were asked for, so that nobody waits for ever. But readers that have
+// the lock may wait for one behind a writer, in a barrier say: a number of them goes first.
 void MessageWindow::give_locks() {
-  while (!waiters_.empty()) {
-    const Waiter next = waiters_.front();
-    if (is_exclusive_ || (next.exclusive && holders_ > 0)) return;
-    waiters_.pop_front();
+  while (!waiters_.empty() && !is_exclusive_) {
+    auto next = waiters_.begin();
+    if (next->exclusive && holders_ > 0) {
+      if (next->overtakers == most_overtakers) return;
+      const auto reader = std::ranges::find(waiters_, false, &Waiter::exclusive);
+      if (reader == waiters_.end()) return;
+      ++next->overtakers;
+      next = reader;
+    }
+    const Waiter taken = *next;
+    waiters_.erase(next);
     ++holders_;
-    is_exclusive_ = next.exclusive;
-    send(next.origin, answer_tag, {});
+    is_exclusive_ = taken.exclusive;
+    send(taken.origin, answer_tag, {});
   }
 }
 

@@ -110,6 +110,7 @@ class MessageWindow final : public Window {
   struct Waiter {
     std::uint32_t origin = 0;
     bool exclusive = false;
+    std::uint32_t overtakers = 0;
   };
   std::deque<Waiter> waiters_;
   std::uint32_t holders_ = 0;

@@ -97,6 +97,32 @@ TEST(window, a_flush_of_its_own_part_serves_others) {
   EXPECT_EQ(seen, given_back);
 }
 
+TEST(window, a_reader_goes_before_a_writer_that_readers_keep_out) {
+  World all(3);
+  std::vector<std::int32_t> memory(8, 1);
+  std::deque<MessageWindow> windows;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    windows.emplace_back(all[i], all.group(i), reinterpret_cast<std::byte*>(memory.data()));
+    windows.back().open();
+  }
+  for (auto& member : all.members) member->waiter.on_idle = [&] { all[0].turn(); };
+  std::vector<char> order;
+  windows[1].lock(0, false);
+  all.members[2]->waiter.on_idle = [&] {
+    all[0].turn();
+    if (!order.empty()) return;  // the writer has asked, and waits
+    order.push_back('r');
+    windows[0].lock(0, false);
+    windows[0].unlock(0);
+    order.push_back('u');
+    windows[1].unlock(0);
+  };
+  windows[2].lock(0, true);
+  order.push_back('w');
+  windows[2].unlock(0);
+  EXPECT_EQ(std::string(order.begin(), order.end()), "ruw");
+}
+
 std::unique_ptr<Window> make_by_messages(World& world, std::uint32_t rank,
                                          RandomAccesses::Memory& memory) {
   auto* const base = reinterpret_cast<std::byte*>(memory[rank].data());

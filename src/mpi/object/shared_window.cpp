@@ -4,10 +4,12 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/check.hpp"
+#include "runtime/clock.hpp"
 #include "runtime/cores.hpp"
 
 namespace weft::mpi {
@@ -26,6 +28,10 @@ constexpr std::uint32_t looks_of_few = 2000;
 constexpr std::uint32_t yields_per_turn = 16;
 constexpr std::uint32_t looks_before_sleep = 10'000;
 constexpr timespec sleep{0, 50'000};
+/// A writer lets others go first after this time. Each further time it waits twice as long, so that
+/// it gets the lock at last.
+constexpr Duration first_patience = Duration::milliseconds(2);
+constexpr Duration most_patience = Duration::seconds(60);
 
 /// Copies elements of one layout into another.
 void copy_elements(void* to, const Datatype& type, const Buffer& from) {
@@ -191,12 +197,42 @@ void SharedWindow::fence() {
 
 void SharedWindow::lock(std::uint32_t target, bool exclusive) {
   Member& part = members_[target];
-  const std::uint32_t ticket = part.tickets.fetch_add(1, std::memory_order_relaxed);
-  Count& next = exclusive ? part.next_writer : part.next_reader;
-  wait_until([&] { return next.load(std::memory_order_acquire) == ticket; });
-  // The next one may be a reader, too.
-  if (!exclusive) part.next_reader.store(ticket + 1, std::memory_order_release);
   is_exclusive_[target] = exclusive;
+  if (exclusive) return lock_alone(part);
+  const std::uint32_t ticket = part.tickets.fetch_add(1, std::memory_order_relaxed);
+  wait_until([&] { return part.next_reader.load(std::memory_order_acquire) == ticket; });
+  // The next one may be a reader, too.
+  part.next_reader.store(ticket + 1, std::memory_order_release);
+}
+
+// Readers that have the lock may wait for one behind this writer, in a barrier say. A writer that
+// only readers keep out therefore gives its ticket up in the end, as a reader that leaves at once,
+// and takes another one behind those that wait.
+void SharedWindow::lock_alone(Member& part) {
+  Duration patience = first_patience;
+  while (true) {
+    const std::uint32_t ticket = part.tickets.fetch_add(1, std::memory_order_relaxed);
+    const auto has_turn = [&] {
+      return part.next_writer.load(std::memory_order_acquire) == ticket;
+    };
+    const auto keeps_others_out = [&] {
+      return part.next_reader.load(std::memory_order_acquire) == ticket &&
+             part.tickets.load(std::memory_order_relaxed) != ticket + 1;
+    };
+    std::uint32_t looks = 0;
+    Instant end{};
+    const auto has_waited = [&] {
+      if (looks < looks_before_yield_ && ++looks < looks_before_yield_) return false;
+      if (end == Instant{}) end = monotonic_now() + patience;
+      return monotonic_now() >= end;
+    };
+    const bool goes_on =
+        wait_until([&] { return has_turn() || (has_waited() && keeps_others_out()); });
+    if (!goes_on || has_turn()) return;
+    part.next_reader.store(ticket + 1, std::memory_order_release);
+    part.next_writer.fetch_add(1);
+    patience = std::min(patience + patience, most_patience);
+  }
 }
 
 void SharedWindow::lock_all() {

@@ -71,7 +71,7 @@ class SharedWindow final : public Window {
     Count fences;  // that are over
   };
   /// Of one part: a lock for readers and writers that serves them in the order of their tickets,
-  /// and another one that makes accumulates atomic.
+  /// where a writer may take a later one, and another lock that makes accumulates atomic.
   struct alignas(64) Member {
     Count tickets;
     Count next_reader;
@@ -89,6 +89,7 @@ class SharedWindow final : public Window {
     return pairs_[(std::size_t{from} * members() + to) * 2 + 1];
   }
   std::uint32_t members() const { return group_.size(); }
+  void lock_alone(Member& part);
   template <class Is>
   bool wait_until(const Is& is);
   void wait_longer(std::uint32_t looks);

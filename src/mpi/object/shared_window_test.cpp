@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -143,6 +144,57 @@ TEST_F(SharedWindows, an_exclusive_lock_keeps_everybody_else_out) {
     for (int i = 0; i < rounds; ++i) writes += (i + rank) % 3 != 0;
   }
   EXPECT_EQ(parts_[0][0], writes);
+}
+
+/// Readers 0 and 1 are in their epochs at the same time, although a writer came between them.
+TEST_F(SharedWindows, readers_meet_while_a_writer_waits) {
+  run([&](Window& window, std::uint32_t rank) {
+    for (std::int64_t round = 1; round <= 3; ++round) {
+      const std::size_t first = 0, asks = 1, second = 2, writes = 3;  // places in part 1
+      const auto wait_for = [&](std::size_t index) {
+        while (get(window, 1, index) < round) std::this_thread::yield();
+      };
+      if (rank == 0) {
+        window.lock(0, false);
+        put(window, 1, first, round);
+        wait_for(second);
+        EXPECT_EQ(get(window, 0, 0), round - 1);
+        window.unlock(0);
+      } else if (rank == 1) {
+        wait_for(asks);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        window.lock(0, false);
+        put(window, 1, second, round);
+        window.unlock(0);
+      } else if (rank == 2) {
+        wait_for(first);
+        put(window, 1, asks, round);
+        window.lock(0, true);
+        put(window, 0, 0, round);
+        window.unlock(0);
+        put(window, 1, writes, round);
+      }
+      wait_for(writes);
+    }
+  });
+  EXPECT_EQ(parts_[0][0], 3);
+}
+
+/// Readers that always overlap do not keep a writer out for ever.
+TEST_F(SharedWindows, a_writer_gets_the_lock_that_readers_hand_on) {
+  run([&](Window& window, std::uint32_t rank) {
+    if (rank == 0) {
+      window.lock(0, true);
+      put(window, 1, 0, 1);
+      window.unlock(0);
+      return;
+    }
+    while (get(window, 1, 0) == 0) {
+      window.lock(0, false);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10 * rank));
+      window.unlock(0);
+    }
+  });
 }
 
 TEST_F(SharedWindows, a_fence_ends_all_accesses_before_it) {
