@@ -29,6 +29,25 @@ void drop_notes(const Datatype& type) {
   all_notes().erase(&type);
 }
 
+namespace {
+
+/// Of a predefined datatype, or one that has its numbers.
+TypeFacts facts_of_numbers(const Datatype& type) {
+  const Basic basic = type.basic();
+  const std::uint64_t elements = basic >= Basic::pair_int_int ? 2 : 1;
+  return {.alignment = std::max<std::uint64_t>(shape_of(basic).alignment, 1),
+          .elements = type.size() == 0 ? 0 : elements,
+          .has_set_lower = basic == Basic::lower_bound,
+          .has_set_upper = basic == Basic::upper_bound};
+}
+
+}  // namespace
+
+TypeFacts facts_of(const Datatype& type) {
+  const TypeNotes& notes = notes_of(type);
+  return notes.recipe.combiner == MPI_COMBINER_NAMED ? facts_of_numbers(type) : notes.facts;
+}
+
 MadeType* find_made(MPI_Datatype handle) {
   if (!is_of(abi::made_type, handle)) return nullptr;
   return library().types.find(number_of(handle) - abi::pair_types);
@@ -65,6 +84,30 @@ bool TypeMaker::check_room(std::uint64_t blocks, std::uint64_t length, const Dat
   return false;
 }
 
+TypeFacts TypeMaker::facts(const Datatype& type) const {
+  if (recipe.types.empty()) return facts_of_numbers(type);  // it is Fortran's, or has no members
+  TypeFacts all;
+  for (std::size_t i = 0; i < recipe.types.size(); ++i) {
+    int none = MPI_SUCCESS;
+    const Datatype& inner = *call.type(recipe.types[i], none);
+    const TypeFacts part = facts_of(inner);
+    const std::uint64_t times = recipe.combiner == MPI_COMBINER_STRUCT ? recipe.block_length(i)
+                                : inner.size() == 0                    ? 0
+                                                                       : type.size() / inner.size();
+    all.alignment = std::max(all.alignment, part.alignment);
+    all.elements += times * part.elements;
+    all.has_set_lower |= part.has_set_lower;
+    all.has_set_upper |= part.has_set_upper;
+  }
+  const bool has_elements = type.size() > 0 || type.extent() != 0 || type.lower() != 0;
+  const bool sets_bounds = recipe.combiner == MPI_COMBINER_RESIZED ||
+                           recipe.combiner == MPI_COMBINER_SUBARRAY ||
+                           recipe.combiner == MPI_COMBINER_DARRAY;
+  all.has_set_lower = sets_bounds || (all.has_set_lower && has_elements);
+  all.has_set_upper = sets_bounds || (all.has_set_upper && has_elements);
+  return all;
+}
+
 int TypeMaker::make(Datatype type, MPI_Datatype* made) {
   if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   auto kept = std::make_unique<MadeType>(std::move(type));
@@ -72,7 +115,8 @@ int TypeMaker::make(Datatype type, MPI_Datatype* made) {
   for (const MPI_Datatype inner : recipe.types) {
     if (MadeType* const used = find_made(inner); used != nullptr) ++used->uses;
   }
-  notes_of(*kept) = {.recipe = std::move(recipe), .name = {}, .attributes = {}};
+  const TypeFacts found = facts(*kept);
+  notes_of(*kept) = {.recipe = std::move(recipe), .name = {}, .attributes = {}, .facts = found};
   *made = handle_of(abi::made_type, library().types.add(std::move(kept)) + abi::pair_types);
   return MPI_SUCCESS;
 }
@@ -171,55 +215,8 @@ int indexed_block(const char* function, bool are_bytes, std::int64_t count, std:
   return maker.make(blocks, made);
 }
 
-/// The largest of the numbers that a datatype is made of.
-std::uint64_t alignment_of(const Call& call, MPI_Datatype handle) {
-  int error = MPI_SUCCESS;
-  const Datatype* const type = call.type(handle, error);
-  if (type == nullptr) return 1;
-  const TypeRecipe& recipe = notes_of(*type).recipe;
-  switch (recipe.combiner) {
-    case MPI_COMBINER_NAMED:
-    case MPI_COMBINER_F90_REAL:  // one number, whose recipe has no datatypes
-    case MPI_COMBINER_F90_COMPLEX:
-    case MPI_COMBINER_F90_INTEGER:
-      return shape_of(type->basic()).alignment;
-    default:
-      break;
-  }
-  std::uint64_t largest = 1;
-  for (const MPI_Datatype inner : recipe.types) {
-    largest = std::max(largest, alignment_of(call, inner));
-  }
-  return largest;
-}
-
-/// The program set bounds of the datatype, or of one that it is made of.
-bool has_set_bounds(const Call& call, MPI_Datatype handle) {
-  int error = MPI_SUCCESS;
-  const Datatype* const type = call.type(handle, error);
-  if (type == nullptr) return false;
-  const TypeRecipe& recipe = notes_of(*type).recipe;
-  const bool has_elements = type->size() > 0 || type->extent() != 0 || type->lower() != 0;
-  switch (recipe.combiner) {
-    case MPI_COMBINER_NAMED:
-      return type->basic() == Basic::lower_bound || type->basic() == Basic::upper_bound;
-    case MPI_COMBINER_RESIZED:
-    case MPI_COMBINER_SUBARRAY:
-    case MPI_COMBINER_DARRAY:
-      return true;
-    default:
-      return has_elements && std::ranges::any_of(recipe.types, [&](MPI_Datatype inner) {
-               return has_set_bounds(call, inner);
-             });
-  }
-}
-
 /// Compilers pad a struct, so that the next one in an array is aligned.
-Datatype padded(const Call& call, const Datatype& type, std::span<const MPI_Datatype> members) {
-  std::uint64_t alignment = 1;
-  for (const MPI_Datatype member : members) {
-    alignment = std::max(alignment, alignment_of(call, member));
-  }
+Datatype padded(const Datatype& type, std::uint64_t alignment) {
   const auto step = static_cast<std::int64_t>(alignment);
   const std::int64_t rest = type.extent() % step;
   return rest > 0 ? type.resized(type.lower(), type.extent() + step - rest) : type;
@@ -233,19 +230,20 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
   maker.note(lengths, count);
   note_displacements(maker, in_bytes, displacements, count);
   std::vector<Block> blocks, bounded;        // the latter: those whose bounds the program set
-  std::vector<MPI_Datatype> members;         // those that have elements
+  std::uint64_t alignment = 1;               // of those that have elements
   std::optional<std::int64_t> lower, upper;  // as MPI-1's programs set them
   for (std::size_t i = 0; i < natural(count); ++i) {
     const Datatype* const old = maker.old(types[i]);
     if (old == nullptr || !maker.check_count(lengths[i])) return maker.error;
-    if (lengths[i] > 0) members.push_back(types[i]);
+    const TypeFacts facts = facts_of(*old);
+    if (lengths[i] > 0) alignment = std::max(alignment, facts.alignment);
     if (old->basic() == Basic::lower_bound) {
       lower = displacements[i];
     } else if (old->basic() == Basic::upper_bound) {
       upper = displacements[i];
     } else if (lengths[i] > 0) {
       blocks.push_back({natural(lengths[i]), displacements[i], old});
-      if (has_set_bounds(maker.call, types[i])) bounded.push_back(blocks.back());
+      if (facts.has_set_bounds()) bounded.push_back(blocks.back());
     }
   }
   Datatype all(blocks);
@@ -253,7 +251,7 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
     const Datatype within(bounded);
     all = all.resized(within.lower(), within.extent());
   } else {
-    all = padded(maker.call, all, members);
+    all = padded(all, alignment);
   }
   if (lower || upper) {
     const std::int64_t begin = lower.value_or(all.lower());

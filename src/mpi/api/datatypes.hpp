@@ -29,16 +29,30 @@ struct TypeRecipe {
   }
 };
 
+/// What follows for a datatype from all that it is made of. It is found once: a datatype may
+/// contain another one by more ways than there is time to go.
+struct TypeFacts {
+  std::uint64_t alignment = 1;  ///< the largest of its numbers
+  std::uint64_t elements = 0;   ///< MPI's basic elements in one of it, the entries of its type map
+  // The program set that bound of it, or of something that it is made of.
+  bool has_set_lower = false;
+  bool has_set_upper = false;
+
+  bool has_set_bounds() const { return has_set_lower || has_set_upper; }
+};
+
 /// What the library records about a datatype besides its layout.
 struct TypeNotes {
   TypeRecipe recipe;
   std::string name;
   Attributes attributes;
+  TypeFacts facts;  ///< unless it is predefined: `facts_of` knows both
 };
 
 /// Returns the notes of a datatype, predefined or not; they are valid until `drop_notes`.
 TypeNotes& notes_of(const Datatype& type);
 void drop_notes(const Datatype& type);
+TypeFacts facts_of(const Datatype& type);
 /// Returns the datatype that the program made. The library owns it. Null: the handle is of a
 /// predefined datatype, or of none.
 MadeType* find_made(MPI_Datatype handle);
@@ -85,9 +99,9 @@ struct TypeMaker {
   /// The same of a duplicate of the one old datatype, without its attributes: no function of the
   /// program runs.
   int make_duplicate(const Datatype& old, MPI_Datatype* made);
-};
 
-/// Returns the number of MPI's basic elements in one of that type, the entries of its type map.
-std::uint64_t elements_of(const Call& call, MPI_Datatype type);
+ private:
+  TypeFacts facts(const Datatype& type) const;
+};
 
 }  // namespace weft::mpi

@@ -83,7 +83,7 @@ struct OwnRepresentation final : Representation {
                      std::uint64_t count, void* file) {
     if (count == 0) return MPI_SUCCESS;
     // The standard's count is that of entries of the type map, not of whole elements.
-    return function(memory, e.handle, count * elements_of(e.call, e.handle), file) == MPI_SUCCESS
+    return function(memory, e.handle, count * facts_of(e.type).elements, file) == MPI_SUCCESS
                ? MPI_SUCCESS
                : MPI_ERR_CONVERSION;
   }

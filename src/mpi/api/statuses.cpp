@@ -42,15 +42,6 @@ struct Parts {
   }
 };
 
-std::uint64_t elements_of(const Call& call, const Parts& parts) {
-  if (parts.is_named()) return parts.type->size() == 0 ? 0 : parts.numbers()[1] != 0 ? 2 : 1;
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < parts.recipe->types.size(); ++i) {
-    sum += parts.times(call, i) * elements_of(call, Parts(call, parts.recipe->types[i]));
-  }
-  return sum;
-}
-
 /// The elements at the beginning of one of that type that end within both limits.
 Elements within(const Call& call, const Parts& parts, Elements limit) {
   Elements found;
@@ -68,7 +59,7 @@ Elements within(const Call& call, const Parts& parts, Elements limit) {
   }
   for (std::size_t i = 0; i < parts.recipe->types.size(); ++i) {
     const Parts inner(call, parts.recipe->types[i]);
-    const std::uint64_t number = elements_of(call, inner), bytes = inner.type->size();
+    const std::uint64_t number = facts_of(*inner.type).elements, bytes = inner.type->size();
     if (number == 0) continue;
     const std::uint64_t times =
         std::min({parts.times(call, i), (limit.number - found.number) / number,
@@ -85,7 +76,7 @@ Elements within(const Call& call, const Parts& parts, Elements limit) {
 
 /// The same of an array of that type.
 Elements within_array(const Call& call, const Parts& parts, Elements limit) {
-  const std::uint64_t number = elements_of(call, parts), bytes = parts.type->size();
+  const std::uint64_t number = facts_of(*parts.type).elements, bytes = parts.type->size();
   if (number == 0) return {};
   const std::uint64_t times = std::min(limit.number / number, limit.bytes / bytes);
   const Elements rest =
@@ -125,9 +116,6 @@ int set_elements(const char* function, MPI_Status* status, MPI_Datatype type, st
 
 }  // namespace
 
-std::uint64_t elements_of(const Call& call, MPI_Datatype type) {
-  return elements_of(call, Parts(call, type));
-}
 }  // namespace weft::mpi
 
 using namespace weft::mpi;

@@ -23,6 +23,30 @@ static void forget(MPI_Datatype type) {
   MPI_Type_free(&type);
 }
 
+/* It contains an integer by as many ways as it has elements. */
+static void many_ways(void) {
+  MPI_Datatype type = MPI_INT;
+  MPI_Status status;
+  int elements = -1;
+  for (int level = 0; level < 26; ++level) {
+    const int lengths[2] = {1, 1};
+    MPI_Aint lower, places[2] = {0, 0};
+    MPI_Type_get_extent(type, &lower, &places[1]);
+    const MPI_Datatype members[2] = {type, type};
+    MPI_Datatype twice;
+    MPI_Type_create_struct(2, lengths, places, members, &twice);
+    if (level > 0) MPI_Type_free(&type);
+    type = twice;
+  }
+  MPI_Type_commit(&type);
+  show("many ways to one number", type);
+  memset(&status, 0, sizeof status);
+  MPI_Status_set_elements(&status, MPI_INT, 3 << 20);
+  MPI_Get_elements(&status, type, &elements);
+  say_int("elements of some of them", elements);
+  forget(type);
+}
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   MPI_Datatype plain = two("a padded struct", MPI_INT, MPI_CHAR, 4), packed, pair, same, wide;
@@ -61,6 +85,7 @@ int main(int argc, char** argv) {
   forget(pair);
   forget(packed);
   forget(plain);
+  many_ways();
   MPI_Finalize();
   return 0;
 }
