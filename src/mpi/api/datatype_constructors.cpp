@@ -10,6 +10,7 @@
 
 #include "mpi/api/counted.hpp"
 #include "mpi/api/datatypes.hpp"
+#include "mpi/api/type_bounds.hpp"
 
 namespace weft::mpi {
 
@@ -108,21 +109,31 @@ TypeFacts TypeMaker::facts(const Datatype& type) const {
   return all;
 }
 
-int TypeMaker::make(Datatype type, MPI_Datatype* made) {
+int TypeMaker::make(Datatype type, const TypeBounds* bounds, MPI_Datatype* made) {
   if ((error = call.check_results(made)) != MPI_SUCCESS) return error;
   auto kept = std::make_unique<MadeType>(std::move(type));
   kept->made = library().requests.kept();
   for (const MPI_Datatype inner : recipe.types) {
     if (MadeType* const used = find_made(inner); used != nullptr) ++used->uses;
   }
-  const TypeFacts found = facts(*kept);
+  TypeFacts found = facts(*kept);
+  if (bounds != nullptr) bounds->apply_to(found);
   notes_of(*kept) = {.recipe = std::move(recipe), .name = {}, .attributes = {}, .facts = found};
   *made = handle_of(abi::made_type, library().types.add(std::move(kept)) + abi::pair_types);
   return MPI_SUCCESS;
 }
 
+int TypeMaker::make(Datatype type, MPI_Datatype* made) {
+  return make(std::move(type), nullptr, made);
+}
+
 int TypeMaker::make(std::span<const Block> blocks, MPI_Datatype* made) {
-  return make(Datatype(blocks), made);
+  if constexpr (!abi::pads_all) return make(Datatype(blocks), made);
+  return make(blocks, TypeBounds(blocks), made);
+}
+
+int TypeMaker::make(std::span<const Block> blocks, const TypeBounds& bounds, MPI_Datatype* made) {
+  return make(bounds.apply_to(Datatype(blocks)), &bounds, made);
 }
 
 int TypeMaker::make_duplicate(const Datatype& old, MPI_Datatype* made) {
@@ -171,6 +182,12 @@ int vector(const char* function, bool stride_in_bytes, std::int64_t count, std::
   blocks.reserve(places);
   for (std::uint64_t i = 0; i < places; ++i) {
     blocks.push_back({elements, static_cast<std::int64_t>(i) * step, old});
+  }
+  if constexpr (abi::pads_all) {
+    TypeBounds block, all;
+    block.add(TypeBounds(*old), elements, 0, old->extent());
+    all.add(block, elements > 0 ? places : 0, 0, step);
+    return maker.make(blocks, all, made);
   }
   return maker.make(blocks, made);
 }
@@ -232,27 +249,26 @@ int structure(const char* function, std::int64_t count, Integers lengths, Intege
   std::vector<Block> blocks, bounded;        // the latter: those whose bounds the program set
   std::uint64_t alignment = 1;               // of those that have elements
   std::optional<std::int64_t> lower, upper;  // as MPI-1's programs set them
+  TypeBounds bounds;                         // where the ABI has its own
   for (std::size_t i = 0; i < natural(count); ++i) {
     const Datatype* const old = maker.old(types[i]);
     if (old == nullptr || !maker.check_count(lengths[i])) return maker.error;
+    const std::uint64_t length = natural(lengths[i]);
+    if constexpr (abi::pads_all) bounds.add_member(*old, length, displacements[i]);
     const TypeFacts facts = facts_of(*old);
-    if (lengths[i] > 0) alignment = std::max(alignment, facts.alignment);
+    if (length > 0) alignment = std::max(alignment, facts.alignment);
     if (old->basic() == Basic::lower_bound) {
       lower = displacements[i];
     } else if (old->basic() == Basic::upper_bound) {
       upper = displacements[i];
-    } else if (lengths[i] > 0) {
-      blocks.push_back({natural(lengths[i]), displacements[i], old});
+    } else if (length > 0) {
+      blocks.push_back({length, displacements[i], old});
       if (facts.has_set_bounds()) bounded.push_back(blocks.back());
     }
   }
+  if constexpr (abi::pads_all) return maker.make(blocks, bounds, made);
   Datatype all(blocks);
-  if (!bounded.empty() && (abi::bounds_stick || bounded.size() == blocks.size())) {
-    const Datatype within(bounded);
-    all = all.resized(within.lower(), within.extent());
-  } else {
-    all = padded(all, alignment);
-  }
+  if (bounded.empty() || bounded.size() < blocks.size()) all = padded(all, alignment);
   if (lower || upper) {
     const std::int64_t begin = lower.value_or(all.lower());
     all = all.resized(begin, upper.value_or(all.lower() + all.extent()) - begin);

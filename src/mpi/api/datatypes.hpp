@@ -14,6 +14,8 @@
 
 namespace weft::mpi {
 
+class TypeBounds;
+
 /// The constructor of a datatype and its arguments, in the order of MPI_Type_get_contents_c.
 struct TypeRecipe {
   int combiner = MPI_COMBINER_NAMED;
@@ -96,11 +98,14 @@ struct TypeMaker {
   /// Makes the datatype, stores its handle in `*made`, and returns MPI's error code.
   int make(std::span<const Block> blocks, MPI_Datatype* made);
   int make(Datatype type, MPI_Datatype* made);
+  /// The same with those bounds, where the ABI pads every datatype.
+  int make(std::span<const Block> blocks, const TypeBounds& bounds, MPI_Datatype* made);
   /// The same of a duplicate of the one old datatype, without its attributes: no function of the
   /// program runs.
   int make_duplicate(const Datatype& old, MPI_Datatype* made);
 
  private:
+  int make(Datatype type, const TypeBounds* bounds, MPI_Datatype* made);
   TypeFacts facts(const Datatype& type) const;
 };
 

@@ -47,6 +47,31 @@ static void many_ways(void) {
   forget(type);
 }
 
+#ifdef OPEN_MPI /* MPICH pads nothing but structs. */
+static void padded(void) {
+  const MPI_Aint up[2] = {0, 12}, down[3] = {12, 1, -3}, from[1] = {3};
+  const int lengths[3] = {1, 2, 1}, twice[1] = {2};
+  MPI_Datatype type, inner;
+  MPI_Type_create_hindexed_block(2, 1, up, MPI_DOUBLE, &type), show("blocks upwards", type);
+  MPI_Type_create_resized(type, 0, 13, &inner), forget(type);
+  MPI_Type_contiguous(3, inner, &type), show("of bounds that were set", type), forget(type);
+  forget(inner);
+  MPI_Type_create_hindexed_block(3, 1, down, MPI_DOUBLE, &type), show("blocks downwards", type);
+  MPI_Type_vector(2, 2, -3, type, &inner), show("a vector of them", inner), forget(inner);
+  forget(type);
+  MPI_Type_create_hindexed(3, lengths, down, MPI_INT, &type), show("hindexed", type);
+  forget(type);
+  MPI_Type_create_hindexed(1, twice, from, MPI_SHORT, &type), show("one block", type);
+  forget(two("blocks and a byte", type, MPI_CHAR, 9));
+  forget(type);
+  for (int stride = -13; stride < 14; stride += 2) {
+    if (stride == -1) continue; /* which Open MPI takes for no stride */
+    MPI_Type_create_hvector(2, 1, stride, MPI_DOUBLE, &type), show("hvector", type);
+    forget(type);
+  }
+}
+#endif
+
 int main(int argc, char** argv) {
   begin(&argc, &argv);
   MPI_Datatype plain = two("a padded struct", MPI_INT, MPI_CHAR, 4), packed, pair, same, wide;
@@ -86,6 +111,9 @@ int main(int argc, char** argv) {
   forget(packed);
   forget(plain);
   many_ways();
+#ifdef OPEN_MPI
+  padded();
+#endif
   MPI_Finalize();
   return 0;
 }

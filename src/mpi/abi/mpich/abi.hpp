@@ -65,8 +65,6 @@ inline void* const in_place = reinterpret_cast<void*>(-1);
 inline constexpr bool refuses_aliases = true;
 /// 0: MPI_COMM_DUP_FN is a function with an address, and no constant stands for it.
 inline constexpr std::uintptr_t dup_function = 0;
-/// A struct has the bounds of its members whose bounds the program set, if there are such.
-inline constexpr bool bounds_stick = false;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = true;
 /// The class of error that a range of ranks is which leads away from its end, or out of its group.
@@ -75,6 +73,8 @@ inline constexpr int wrong_range = MPI_ERR_ARG;
 inline MachinePart part_of(int split_type) {
   return split_type == MPI_COMM_TYPE_SHARED ? MachinePart::host : MachinePart::none;
 }
+/// Each constructor pads its datatype, and bounds that the program set hide others.
+inline constexpr bool pads_all = false;
 /// MPI_Type_create_subarray takes a part without elements, which the standard calls erroneous.
 inline constexpr bool has_empty_parts = true;
 

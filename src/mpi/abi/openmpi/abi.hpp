@@ -98,8 +98,6 @@ inline void* const in_place = reinterpret_cast<void*>(1);
 inline constexpr bool refuses_aliases = false;
 /// The function that copies an attribute as it is has an address.
 inline constexpr std::uintptr_t dup_function = 0;
-/// A struct has the bounds of its members whose bounds the program set, if there are such.
-inline constexpr bool bounds_stick = true;
 /// A file's name may begin with that of a file system and a colon, which are not part of its path.
 inline constexpr bool has_path_prefixes = false;
 /// The class of error that a range of ranks is which leads away from its end, or out of its group.
@@ -133,6 +131,8 @@ inline MachinePart part_of(int split_type) {
       return MachinePart::none;
   }
 }
+/// Each constructor pads its datatype, and bounds that the program set hide others.
+inline constexpr bool pads_all = true;
 /// MPI_Type_create_subarray takes a part without elements, which the standard calls erroneous.
 inline constexpr bool has_empty_parts = false;
 
