@@ -209,6 +209,16 @@ int start_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
   return error;
 }
 
+namespace {
+
+/// Processes of two groups do not ask each other which numbers are free.
+PreparedNumber next_number(Communicator& communicator) {
+  if (communicator.local != MPI_COMM_NULL) return communicator.prepared.take_new();
+  return communicator.prepared.take(*library().transfer, communicator.group);
+}
+
+}  // namespace
+
 int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
                        StartCollective start) {
   Collective checked(function, comm);
@@ -217,9 +227,13 @@ int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
   if (failed != MPI_SUCCESS) return failed;
   auto request = std::make_unique<Request>();
   // All processes make persistent operations in one order, and start them in any.
-  CollectiveFlows flows{.tag = 1 + most_at_once + checked.communicator->collectives_prepared++};
-  request->starts = [function, communicator = checked.communicator, start = std::move(start),
-                     flows](Request& self) mutable {
+  PreparedNumber number = next_number(*checked.communicator);
+  if ((checked.error = checked.call.settle(checked.communicator)) != MPI_SUCCESS) {
+    return checked.error;
+  }
+  CollectiveFlows flows{.tag = 1 + most_at_once + *number};
+  request->starts = [function, communicator = checked.communicator, start = std::move(start), flows,
+                     number = std::move(number)](Request& self) mutable {
     Collective c(function, *communicator, &self);
     c.own_flows = &flows;
     self.status = empty_status();

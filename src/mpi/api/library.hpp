@@ -16,6 +16,7 @@
 #include "mpi/api/attributes.hpp"
 #include "mpi/object/collectives.hpp"
 #include "mpi/object/fold.hpp"
+#include "mpi/object/prepared_numbers.hpp"
 #include "mpi/object/questions.hpp"
 #include "mpi/object/transfer.hpp"
 #include "process/job_process.hpp"
@@ -73,7 +74,7 @@ struct Communicator {
   /// Collectives that do not block, but persistent ones: how many were begun.
   std::uint64_t collectives_begun = 0;
   std::vector<CollectiveFlows> collective_flows;  ///< none, or those that they take in turn
-  std::int32_t collectives_prepared = 0;          ///< persistent ones
+  PreparedNumbers prepared;                       ///< of persistent ones
   PlanCache plans;
 };
 
