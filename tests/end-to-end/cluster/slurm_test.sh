@@ -72,7 +72,7 @@ slurmd
 
 # Both daemons come up in their own time; sinfo asks them.
 for ((tries = 0; ; ++tries)); do
-  ! sinfo --noheader --format=%t 2>/dev/null | grep -q '^idle' || break
+  ! grep -q '^idle' <<<"$(sinfo --noheader --format=%t 2>/dev/null)" || break
   [ "$tries" -lt 200 ] || { echo "Slurm did not start" >&2; exit 1; }
   sleep 0.1
 done

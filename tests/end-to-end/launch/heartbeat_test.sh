@@ -53,5 +53,5 @@ expect_refusal "choose at least 1ms" --heartbeat 0s
 expect_refusal "--heartbeat: with --fabric sim:" --heartbeat 2s --fabric sim:some.toml
 printf '[general]\nheartbeat = 5s\npeer_timeout = 3s\n[addresses]\n0 = localhost 4444\n' >"$dir/job"
 expect_refusal "job: heartbeat: 5 s is no less than" --config "$dir/job"
-"$weft" run --help | grep -q -- --heartbeat || fail "--help does not know it"
+grep -q -- --heartbeat <<<"$("$weft" run --help)" || fail "--help does not know it"
 echo "heartbeat_test: all as expected"

@@ -55,8 +55,8 @@ for ((attempt = 1; ; ++attempt)); do
   wait $other || fail "$other: $? $(cat "$dir/err1")"
   [[ $(grep -h checksum "$dir"/out[01]) == "$expected" ]] || fail "$(cat "$dir"/out[01]), not $expected"
   [[ $(ways err1) == $'0 tcp\n2 tcp' ]] || fail "rank 1 shares memory: $(ways err1)"
-  ways err0 | grep -q '^1 tcp$' || fail "nobody uses TCP: $(ways err0)"
-  ! ways err0 | grep -q '^1 shm$' || fail "rank 1 is elsewhere: $(ways err0)"
+  grep -q '^1 tcp$' <<<"$(ways err0)" || fail "nobody uses TCP: $(ways err0)"
+  ! grep -q '^1 shm$' <<<"$(ways err0)" || fail "rank 1 is elsewhere: $(ways err0)"
   [[ $(ways err0) != $'0 shm\n1 tcp\n2 shm' ]] || break
   ((attempt < 5)) || fail "ranks 0 and 2 do not share memory: $(ways err0)"
 done
@@ -98,8 +98,8 @@ for ((attempt = 1; ; ++attempt)); do
   done
   [[ $(results "$dir/out0"; results "$dir/out1"; results "$dir/out2") == "$expected" ]] ||
     fail "moved: $(cat "$dir"/out[012]), not $expected"
-  ways err2 | grep -q '^0 tcp$' || fail "rank 2 has moved: $(ways err2)"
-  ! ways err2 | grep -q '^0 shm$' || fail "rank 0 is elsewhere: $(ways err2)"
+  grep -q '^0 tcp$' <<<"$(ways err2)" || fail "rank 2 has moved: $(ways err2)"
+  ! grep -q '^0 shm$' <<<"$(ways err2)" || fail "rank 0 is elsewhere: $(ways err2)"
   [[ $before != $'0 shm\n1 tcp' || $(ways err2) != $'0 tcp\n1 shm' ]] || break
   ((attempt < 5)) || fail "rank 2 does not share memory: before $before, then $(ways err2)"
 done

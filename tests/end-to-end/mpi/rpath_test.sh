@@ -12,7 +12,7 @@ cp "$programs/${prefix}_wrapped" "$program"
 mkdir "$dir/own"
 cp -L "$(ldd "$program" | awk -v name="$library" '$1 == name { print $3 }')" "$dir/own/"
 own=$(dirname -- "$weft")/weft-mpi/$abi
-LD_LIBRARY_PATH=$own ldd "$program" | grep -qF "$dir/own/$library" || fail "its DT_RPATH does not come first"
+[[ $(LD_LIBRARY_PATH=$own ldd "$program") == *"$dir/own/$library"* ]] || fail "its DT_RPATH does not come first"
 
 # prints WANTED COMMAND…: its first line
 prints() {
