@@ -12,7 +12,6 @@
 #include "base/check.hpp"
 #include "runtime/clock.hpp"
 #include "runtime/cores.hpp"
-#include "runtime/switch_time.hpp"
 
 namespace weft {
 namespace {
@@ -61,11 +60,11 @@ void move_to_another_core(Crowding& crowding) {
 
 }  // namespace
 
-Sleeper::Sleeper(Duration spin, bool gives_way)
+Sleeper::Sleeper(Duration spin, bool gives_way, Duration a_switch)
     : spin_(spin),
       gives_way_(gives_way),
-      patience_(static_cast<std::uint64_t>(::getpid()), time_of_switch()),
-      turns_(time_of_switch()),
+      patience_(static_cast<std::uint64_t>(::getpid()), a_switch),
+      turns_(a_switch),
       crowding_(static_cast<std::uint64_t>(::getpid())) {}
 
 void Sleeper::watch(int descriptor) {

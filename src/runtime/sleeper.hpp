@@ -10,6 +10,7 @@
 
 #include "runtime/crowding.hpp"
 #include "runtime/patience.hpp"
+#include "runtime/switch_time.hpp"
 #include "runtime/turns.hpp"
 #include "weft/fabric.hpp"
 #include "weft/time.hpp"
@@ -36,8 +37,8 @@ class Sleeper {
   /// `spin`: how long the loop is kept turning after the last thing happened. `gives_way`: drivers
   /// share cores. Between turns of a spin another process may have the core as soon as `Patience`
   /// is over, else only after a while; where that turns out to be one that computes on and on, a
-  /// spin sleeps instead.
-  explicit Sleeper(Duration spin, bool gives_way = false);
+  /// spin sleeps instead. `a_switch`: how long this machine takes for one.
+  explicit Sleeper(Duration spin, bool gives_way = false, Duration a_switch = time_of_switch());
 
   /// The driver may move to another core when it takes turns with its peer on one: where peers wait
   /// for each other's short messages. Beside a network's work in the kernel it would do so in vain.

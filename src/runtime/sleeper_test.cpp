@@ -38,6 +38,11 @@ constexpr Duration spin = Duration::microseconds(30);
 
 constexpr Instant begin = Instant{} + Duration::seconds(1);
 
+/// The machine of the tests may take longer for a switch.
+Sleeper on_usual_machine(Duration spins, bool gives_way = false) {
+  return Sleeper(spins, gives_way, usual_switch);
+}
+
 int asked_in_two_turns(Sleeper sleeper, bool moving) {
   AskedFabric fabric;
   fabric.moving = moving;
@@ -47,13 +52,13 @@ int asked_in_two_turns(Sleeper sleeper, bool moving) {
 }
 
 TEST(sleeper, spins_on_while_parts_of_something_move) {
-  EXPECT_EQ(asked_in_two_turns(Sleeper(spin), false), 2);
-  EXPECT_EQ(asked_in_two_turns(Sleeper(spin), true), 1);
+  EXPECT_EQ(asked_in_two_turns(on_usual_machine(spin), false), 2);
+  EXPECT_EQ(asked_in_two_turns(on_usual_machine(spin), true), 1);
 }
 
 TEST(sleeper, does_not_spin_for_it_where_others_need_the_core) {
-  EXPECT_EQ(asked_in_two_turns(Sleeper(Duration{}), true), 2);
-  Sleeper sharing(spin, true);
+  EXPECT_EQ(asked_in_two_turns(on_usual_machine(Duration{}), true), 2);
+  Sleeper sharing = on_usual_machine(spin, true);
   AskedFabric fabric;
   sharing.idle(begin - spin, fabric, Instant::never());  // the wait begins
   EXPECT_EQ(fabric.asked, 0);
@@ -61,7 +66,7 @@ TEST(sleeper, does_not_spin_for_it_where_others_need_the_core) {
 }
 
 TEST(sleeper, spins_anew_in_each_wait_where_drivers_share_cores) {
-  Sleeper sharing(spin, true);
+  Sleeper sharing = on_usual_machine(spin, true);
   AskedFabric fabric;
   sharing.busy(begin - Duration::milliseconds(5));
   sharing.idle(begin, fabric, Instant::never());
@@ -92,7 +97,7 @@ class SharedCore : public testing::Test {
     return now;
   }
   AskedFabric fabric;
-  Sleeper sleeper{Duration::microseconds(300), true};
+  Sleeper sleeper = on_usual_machine(Duration::microseconds(300), true);
   Instant begin = Instant{} + Duration::seconds(1);
 };
 
@@ -150,7 +155,7 @@ TEST_F(SharedCore, goes_on_yielding_where_it_has_the_core_for_its_share_of_the_t
 }
 
 TEST_F(SharedCore, gives_way_after_a_while_also_with_a_core_of_its_own) {
-  sleeper = Sleeper(spin);
+  sleeper = on_usual_machine(spin);
   sleeper.busy(begin);
   EXPECT_FALSE(sleeps_at(begin + Duration::microseconds(5)));
   sleeper.busy(begin + Duration::milliseconds(30));
@@ -179,10 +184,10 @@ bool sleeps_right_before_a_deadline(Sleeper sleeper, bool punctual) {
 }
 
 TEST(sleeper, spins_for_a_deadline_that_a_punctual_driver_could_wake_too_late_for) {
-  EXPECT_TRUE(sleeps_right_before_a_deadline(Sleeper(spin), false));
-  EXPECT_FALSE(sleeps_right_before_a_deadline(Sleeper(spin), true));
+  EXPECT_TRUE(sleeps_right_before_a_deadline(on_usual_machine(spin), false));
+  EXPECT_FALSE(sleeps_right_before_a_deadline(on_usual_machine(spin), true));
   // With fewer cores than drivers it sleeps.
-  EXPECT_TRUE(sleeps_right_before_a_deadline(Sleeper(spin, true), true));
+  EXPECT_TRUE(sleeps_right_before_a_deadline(on_usual_machine(spin, true), true));
 }
 
 TEST(sleeper, learns_how_late_it_wakes) {
@@ -202,7 +207,7 @@ TEST(sleeper, comes_back_to_its_core_and_leaves_the_cores_that_it_may_use_as_the
   cpu_set_t before, after;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   for (std::uint32_t place = 0; place < 3; ++place) {
-    Sleeper sharing(spin, true);
+    Sleeper sharing = on_usual_machine(spin, true);
     sharing.keep_to(place);
     AskedFabric fabric;
     sharing.idle(begin, fabric, Instant::never());
@@ -223,7 +228,7 @@ TEST(sleeper, has_homes_that_part_neighbours_and_spread_every_second_place) {
 }
 
 TEST(sleeper, does_not_let_the_kernel_oversleep) {
-  Sleeper sleeper(Duration{});
+  Sleeper sleeper = on_usual_machine(Duration{});
   const Instant begin = Instant{} + Duration::seconds(1);
   sleeper.sleep(begin, begin + Duration::microseconds(1));
   EXPECT_EQ(::prctl(PR_GET_TIMERSLACK), 1);
