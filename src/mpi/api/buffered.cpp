@@ -16,9 +16,10 @@
 namespace weft::mpi {
 namespace {
 
-/// Looks for room before a program hears that its buffer is too small: about as long as a process
-/// that shares its core waits for it. A number, since each life of a process looks as often.
-constexpr int most_looks = 1'000'000;
+/// Looks for room before a program hears that its buffer is too small: longer than a process that
+/// shares its core waits for it, where each look gives the core away, and elsewhere some 20 ms. A
+/// number, since each life of a process looks as often.
+constexpr int most_looks = 200'000;
 
 using Buffered = std::shared_ptr<AttachedBuffer>;
 
