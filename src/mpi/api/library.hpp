@@ -289,7 +289,8 @@ class Held {
   static void enter(const char* function);
   static void leave();
 
-  static inline constinit int calls_ = 0;  // under way, where one thread makes them all
+  // Of this thread under way, where nothing else is done about calls. Each call counts itself.
+  static inline constinit thread_local int calls_ __attribute__((tls_model("initial-exec"))) = 0;
   static inline constinit std::atomic<bool> is_noted_{false};  // calls do more than to be counted
   bool holds_;
 };
