@@ -77,7 +77,7 @@ class Patience {
   Duration a_switch_;
   Duration between_trials_;
   std::array<int, last + 1> scores_{most, most, most, most};  // by waits since the last switch
-  std::uint32_t in_row_ = 0;                                  // that paid, since the last switch
+  std::size_t in_row_ = 0;                                    // that paid, since the last switch
   std::size_t waits_ = 0;   // since the last switch, those beyond `last` not counted
   std::size_t latest_ = 0;  // whose score the latest wait has
 };

@@ -17,8 +17,8 @@ namespace weft::message {
 /// The digest of a flow without messages.
 inline constexpr std::uint64_t first_digest = 0x9e37'79b9'7f4a'7c15;
 
-/// What a frame says of a digest, half of it: two bodies as good as never have the same. 0:
-/// unknown.
+/// What a frame says of a digest: half of it, which hardly ever is the same for different messages.
+/// 0: unknown.
 using ToldDigest = std::uint32_t;
 constexpr ToldDigest told(std::uint64_t digest) {
   const auto half = static_cast<ToldDigest>(digest);
