@@ -149,7 +149,7 @@ void add_emulate_command(CLI::App& app, Outcome& outcome) {
   EmulateCommand& s = *state;
   emulate
       ->add_option("COMMAND", s.request.command,
-                   "mpirun, its options, and the program; with --server, the client")
+                   "mpirun or weft run, its options, and the program; with --server, the client")
       ->required()
       ->type_name("WORDS");
   emulate->add_option("--latency", s.latency, "one-way latency: +2us is added, =5us is the total")

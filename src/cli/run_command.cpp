@@ -224,8 +224,10 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
       ->capture_default_str();
   add_link_option(*command, s.launch.link);
   command
-      ->add_option("--restart", s.restart,
-                   "restart processes that a signal or a failure ended, or all with each of them")
+      ->add_option(
+          "--restart", s.restart,
+          "on-failure: restart each process that a signal or an error ended; all: restart all of "
+          "them when one is")
       ->check(CLI::IsMember({"never", "on-failure", "all"}))
       ->capture_default_str();
   command
@@ -233,17 +235,21 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
                    "most restarts of all processes together")
       ->capture_default_str();
   add_parsed(*command, "--timeout", s.launch.timeout, parse_duration,
-             "fail operations that wait for a process that has been gone for this long",
+             "fail operations that wait for a process that has been gone for this long and is not "
+             "restarted",
              "10s, or 100ms for each process");
   add_parsed(
       *command, "--inbox", s.launch.inbox, parse_byte_count,
       "memory for unexpected messages, per process; in MPI programs only those of 8 to 32 KiB",
       "16MiB");
-  add_parsed(*command, "--outbox", s.launch.outbox, parse_byte_count,
-             "memory for messages kept for other processes, per process", "no limit");
+  add_parsed(
+      *command, "--outbox", s.launch.outbox, parse_byte_count,
+      "memory of each process for messages that it keeps for restarts; beyond it the process "
+      "waits for a checkpoint, or an MPI program goes over to --restart all",
+      "no limit, in MPI programs a quarter of the machine's memory");
   command->add_flag("--outbox-fails", s.launch.outbox_fails,
-                    "a message beyond the outbox fails, instead of waiting for checkpoints");
-  command->add_option("--spill", s.launch.spill, "directory for messages that exceed the outbox")
+                    "a message beyond --outbox is an error instead");
+  command->add_option("--spill", s.launch.spill, "directory for messages beyond --outbox instead")
       ->type_name("DIR");
   add_simulation_options(*command, s.simulation);
   add_place_options(*command, s.places, s.launch);

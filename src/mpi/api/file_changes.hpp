@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lives of a job have done to files, for those that come after them: lives that repeat them,
-// and lives that begin from nothing (docs/mpi.md, "When processes die").
+// and lives that begin from nothing (docs/mpi-restarts.md).
 #pragma once
 
 #include <cstdint>

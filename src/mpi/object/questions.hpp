@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions: calls of a program whose outcome depends on when messages come. In a life that is
-// started anew they have the outcomes of the earlier life (docs/mpi.md, "When processes die").
+// started anew they have the outcomes of the earlier life (docs/mpi-restarts.md).
 #pragma once
 
 #include <cstddef>
