@@ -16,8 +16,8 @@ constexpr std::int32_t answer_tag = 1;  // of one target in the order in which i
 constexpr std::int32_t posted_tag = 2;
 constexpr std::int32_t completed_tag = 3;
 
-/// Readers that may go before a writer that waits.
-constexpr std::uint32_t most_overtakers = 256;
+/// In which readers may go before a writer that waits.
+constexpr std::uint32_t most_eras = 256;
 
 enum class Kind : std::uint8_t {
   put,
@@ -116,7 +116,8 @@ MessageWindow::MessageWindow(Transfer& transfer, const Group& group, std::byte* 
       questions_(group.size()),
       answers_(group.size()),
       is_dirty_(group.size()),
-      outgoing_(group.size()) {}
+      outgoing_(group.size()),
+      held_(group.size()) {}
 
 MessageWindow::~MessageWindow() = default;
 
@@ -381,6 +382,8 @@ void MessageWindow::serve_one(std::uint32_t origin, std::span<const std::byte> m
       waiters_.push_back({origin, ask.is_exclusive != 0});
       return give_locks();
     case Kind::unlock:
+      elders_ -= held_[origin] == Held::as_elder ? 1 : 0;
+      held_[origin] = Held::no;
       --holders_;
       is_exclusive_ = false;
       send(origin, answer_tag, {});
@@ -393,23 +396,33 @@ void MessageWindow::serve_one(std::uint32_t origin, std::span<const std::byte> m
 }
 
 // In the order in which they were asked for, so that nobody waits for ever. But readers that have
-// the lock may wait for one behind a writer, in a barrier say: a number of them goes first.
+// the lock may wait for one behind a writer, in a barrier say. As long as they have it, the writer
+// loses little to readers that go first. When they have left, an era ends; a writer waits for a
+// number of them.
 void MessageWindow::give_locks() {
   while (!waiters_.empty() && !is_exclusive_) {
     auto next = waiters_.begin();
     if (next->exclusive && holders_ > 0) {
-      if (next->overtakers == most_overtakers) return;
       const auto reader = std::ranges::find(waiters_, false, &Waiter::exclusive);
       if (reader == waiters_.end()) return;
-      ++next->overtakers;
+      if (elders_ == 0 && !begin_era(*next)) return;
       next = reader;
     }
     const Waiter taken = *next;
     waiters_.erase(next);
+    held_[taken.origin] = Held::since_then;
     ++holders_;
     is_exclusive_ = taken.exclusive;
     send(taken.origin, answer_tag, {});
   }
+}
+
+bool MessageWindow::begin_era(Waiter& writer) {
+  if (writer.eras == most_eras) return false;
+  ++writer.eras;
+  std::ranges::replace(held_, Held::since_then, Held::as_elder);
+  elders_ = holders_;
+  return true;
 }
 
 /// Returns the elements before the access, unless nobody asks for them.

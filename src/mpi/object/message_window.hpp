@@ -110,10 +110,16 @@ class MessageWindow final : public Window {
   struct Waiter {
     std::uint32_t origin = 0;
     bool exclusive = false;
-    std::uint32_t overtakers = 0;
+    std::uint32_t eras = 0;
   };
+  /// An elder has the lock since the era began in which readers go before the writer that waits.
+  enum class Held : std::uint8_t { no, since_then, as_elder };
+  bool begin_era(Waiter& writer);
+
   std::deque<Waiter> waiters_;
+  std::vector<Held> held_;  // by origin
   std::uint32_t holders_ = 0;
+  std::uint32_t elders_ = 0;
   bool is_exclusive_ = false;
   std::list<Request> completions_;  // of the exposure epoch's origins
 };

@@ -123,6 +123,32 @@ TEST(window, a_reader_goes_before_a_writer_that_readers_keep_out) {
   EXPECT_EQ(std::string(order.begin(), order.end()), "ruw");
 }
 
+TEST(window, a_reader_that_stays_lets_any_number_of_others_go_before_a_writer) {
+  constexpr int epochs = 1000;
+  World all(3);
+  std::vector<std::int32_t> memory(8, 1);
+  std::deque<MessageWindow> windows;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    windows.emplace_back(all[i], all.group(i), reinterpret_cast<std::byte*>(memory.data()));
+    windows.back().open();
+  }
+  for (auto& member : all.members) member->waiter.on_idle = [&] { all[0].turn(); };
+  int done = 0;
+  windows[1].lock(0, false);
+  all.members[2]->waiter.on_idle = [&] {
+    all[0].turn();
+    if (done > 0) return;  // the writer has asked, and waits
+    for (; done < epochs; ++done) {
+      windows[0].lock(0, false);
+      windows[0].unlock(0);
+    }
+    windows[1].unlock(0);
+  };
+  windows[2].lock(0, true);
+  EXPECT_EQ(done, epochs);
+  windows[2].unlock(0);
+}
+
 std::unique_ptr<Window> make_by_messages(World& world, std::uint32_t rank,
                                          RandomAccesses::Memory& memory) {
   auto* const base = reinterpret_cast<std::byte*>(memory[rank].data());

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -28,10 +29,12 @@ constexpr std::uint32_t looks_of_few = 2000;
 constexpr std::uint32_t yields_per_turn = 16;
 constexpr std::uint32_t looks_before_sleep = 10'000;
 constexpr timespec sleep{0, 50'000};
-/// A writer lets others go first after this time. Each further time it waits twice as long, so that
-/// it gets the lock at last.
+/// A writer lets others go first after this time. When those that kept it out then have left, it
+/// waits twice as long, so that it gets the lock at last.
 constexpr Duration first_patience = Duration::milliseconds(2);
 constexpr Duration most_patience = Duration::seconds(60);
+/// Between two times while those have not left, and the lock is out of reach anyway.
+constexpr Duration short_patience = Duration::microseconds(100);
 
 /// Copies elements of one layout into another.
 void copy_elements(void* to, const Datatype& type, const Buffer& from) {
@@ -97,7 +100,8 @@ SharedWindow::SharedWindow(Transfer& transfer, const Group& group, std::byte* co
       group_(group),
       common_(*reinterpret_cast<Common*>(control)),
       members_(reinterpret_cast<Member*>(control + sizeof(Common)), group.size()),
-      pairs_(reinterpret_cast<Count*>(control + sizeof(Common) + members_.size_bytes())),
+      held_(reinterpret_cast<Count*>(control + sizeof(Common) + members_.size_bytes())),
+      pairs_(held_ + group.size() * words_of_row(group.size())),
       parts_(std::move(parts)),
       is_exclusive_(group.size()),
       posts_seen_(group.size()),
@@ -198,18 +202,58 @@ void SharedWindow::fence() {
 void SharedWindow::lock(std::uint32_t target, bool exclusive) {
   Member& part = members_[target];
   is_exclusive_[target] = exclusive;
-  if (exclusive) return lock_alone(part);
+  if (exclusive) return lock_alone(target);
   const std::uint32_t ticket = part.tickets.fetch_add(1, std::memory_order_relaxed);
   wait_until([&] { return part.next_reader.load(std::memory_order_acquire) == ticket; });
+  held(group_.rank, target).store(ticket + 1, std::memory_order_relaxed);
   // The next one may be a reader, too.
   part.next_reader.store(ticket + 1, std::memory_order_release);
 }
 
+/// When a writer lets others go first.
+class SharedWindow::Politeness {
+ public:
+  Politeness(const SharedWindow& window, std::uint32_t part) : window_(window), part_(part) {}
+
+  bool lets_others_go(Instant now) {
+    if (since_ == Instant{}) since_ = now;
+    const bool has_elders = elders_stay();
+    if (had_elders_ && !has_elders) since_ = now;
+    had_elders_ = has_elders;
+    if (now < since_ + (has_elders ? short_patience : patience_)) return false;
+    since_ = now;
+    if (has_elders) return true;
+    for (std::uint32_t i = 0; i < window_.members(); ++i) elders_[i] = held_by(i);
+    had_elders_ = elders_stay();
+    patience_ = std::min(patience_ + patience_, most_patience);
+    return true;
+  }
+
+ private:
+  std::uint32_t held_by(std::uint32_t reader) const {
+    return window_.held(reader, part_).load(std::memory_order_relaxed);
+  }
+  bool elders_stay() const {
+    for (std::uint32_t i = 0; i < window_.members(); ++i) {
+      if (elders_[i] != 0 && elders_[i] == held_by(i)) return true;
+    }
+    return false;
+  }
+
+  const SharedWindow& window_;
+  std::uint32_t part_;
+  std::array<std::uint32_t, most_members> elders_{};  // who kept the writer out, by their tickets
+  bool had_elders_ = false;
+  Instant since_{};
+  Duration patience_ = first_patience;
+};
+
 // Readers that have the lock may wait for one behind this writer, in a barrier say. A writer that
 // only readers keep out therefore gives its ticket up in the end, as a reader that leaves at once,
 // and takes another one behind those that wait.
-void SharedWindow::lock_alone(Member& part) {
-  Duration patience = first_patience;
+void SharedWindow::lock_alone(std::uint32_t target) {
+  Member& part = members_[target];
+  Politeness politeness(*this, target);
   while (true) {
     const std::uint32_t ticket = part.tickets.fetch_add(1, std::memory_order_relaxed);
     const auto has_turn = [&] {
@@ -220,18 +264,14 @@ void SharedWindow::lock_alone(Member& part) {
              part.tickets.load(std::memory_order_relaxed) != ticket + 1;
     };
     std::uint32_t looks = 0;
-    Instant end{};
-    const auto has_waited = [&] {
+    const auto goes_behind = [&] {
       if (looks < looks_before_yield_ && ++looks < looks_before_yield_) return false;
-      if (end == Instant{}) end = monotonic_now() + patience;
-      return monotonic_now() >= end;
+      return keeps_others_out() && politeness.lets_others_go(monotonic_now());
     };
-    const bool goes_on =
-        wait_until([&] { return has_turn() || (has_waited() && keeps_others_out()); });
+    const bool goes_on = wait_until([&] { return has_turn() || goes_behind(); });
     if (!goes_on || has_turn()) return;
     part.next_reader.store(ticket + 1, std::memory_order_release);
     part.next_writer.fetch_add(1);
-    patience = std::min(patience + patience, most_patience);
   }
 }
 
@@ -241,6 +281,7 @@ void SharedWindow::lock_all() {
 
 void SharedWindow::unlock(std::uint32_t target) {
   Member& part = members_[target];
+  if (!is_exclusive_[target]) held(group_.rank, target).store(0, std::memory_order_relaxed);
   part.next_writer.fetch_add(1);
   if (is_exclusive_[target]) part.next_reader.fetch_add(1);
   turn_sometimes();

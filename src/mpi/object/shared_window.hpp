@@ -25,7 +25,8 @@ class SharedWindow final : public Window {
   static constexpr std::uint32_t most_members = 64;
   static constexpr std::size_t control_bytes(std::uint32_t members) {
     return sizeof(Common) + members * sizeof(Member) +
-           2 * std::size_t{members} * members * sizeof(std::atomic<std::uint32_t>);
+           members * (words_of_row(members) + std::size_t{2} * members) *
+               sizeof(std::atomic<std::uint32_t>);
   }
 
   /// `control` is that many zeros at first, at a multiple of 64, and outlives the window; so do
@@ -88,8 +89,18 @@ class SharedWindow final : public Window {
   Count& completed(std::uint32_t from, std::uint32_t to) const {
     return pairs_[(std::size_t{from} * members() + to) * 2 + 1];
   }
+  /// A row of words that one process changes has cache lines of its own.
+  static constexpr std::size_t words_of_row(std::uint32_t members) {
+    return (members + 15) / 16 * 16;
+  }
+  /// The shared lock that `reader` has of that part: its ticket and 1; 0: none. Only `reader`
+  /// changes it.
+  Count& held(std::uint32_t reader, std::uint32_t part) const {
+    return held_[reader * words_of_row(members()) + part];
+  }
   std::uint32_t members() const { return group_.size(); }
-  void lock_alone(Member& part);
+  class Politeness;
+  void lock_alone(std::uint32_t target);
   template <class Is>
   bool wait_until(const Is& is);
   void wait_longer(std::uint32_t looks);
@@ -99,6 +110,7 @@ class SharedWindow final : public Window {
   const Group& group_;
   Common& common_;
   std::span<Member> members_;
+  Count* held_;
   Count* pairs_;
   std::vector<std::byte*> parts_;
   std::vector<bool> is_exclusive_;         // the lock that this process has there

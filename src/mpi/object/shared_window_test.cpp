@@ -180,6 +180,35 @@ TEST_F(SharedWindows, readers_meet_while_a_writer_waits) {
   EXPECT_EQ(parts_[0][0], 3);
 }
 
+/// Not each of them waits twice as long as the one before.
+TEST_F(SharedWindows, a_reader_that_stays_lets_any_number_of_others_go_before_a_writer) {
+  constexpr int epochs = 100;
+  run([&](Window& window, std::uint32_t rank) {
+    const std::size_t held = 0, done = 1;  // places in part 1
+    if (rank == 0) {
+      window.lock(0, false);
+      put(window, 1, held, 1);
+      while (get(window, 1, done) < epochs) std::this_thread::yield();
+      window.unlock(0);
+    } else if (rank < 3) {
+      while (get(window, 1, held) == 0) std::this_thread::yield();
+    }
+    if (rank == 1) {
+      for (std::int64_t i = 1; i <= epochs; ++i) {
+        window.lock(0, false);
+        EXPECT_EQ(get(window, 0, 0), 0);
+        window.unlock(0);
+        put(window, 1, done, i);
+      }
+    } else if (rank == 2) {
+      window.lock(0, true);
+      put(window, 0, 0, 1);
+      window.unlock(0);
+    }
+  });
+  EXPECT_EQ(parts_[0][0], 1);
+}
+
 /// Readers that always overlap do not keep a writer out for ever.
 TEST_F(SharedWindows, a_writer_gets_the_lock_that_readers_hand_on) {
   run([&](Window& window, std::uint32_t rank) {
