@@ -7,8 +7,6 @@
 namespace weft::mpi {
 namespace {
 
-constexpr std::int32_t most_at_once = 64;  // tags, from 1 on
-
 /// A collective operation that goes on while the program does something else.
 class CollectiveTask final : public Task {
  public:
@@ -211,8 +209,8 @@ int start_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
 
 namespace {
 
-/// Processes of two groups do not ask each other which numbers are free.
-PreparedNumber next_number(Communicator& communicator) {
+/// Processes of two groups do not ask each other which tags are free.
+PreparedTag next_tag(Communicator& communicator) {
   if (communicator.local != MPI_COMM_NULL) return communicator.prepared.take_new();
   return communicator.prepared.take(*library().transfer, communicator.group);
 }
@@ -227,13 +225,13 @@ int prepare_collective(const char* function, MPI_Comm comm, MPI_Request* handle,
   if (failed != MPI_SUCCESS) return failed;
   auto request = std::make_unique<Request>();
   // All processes make persistent operations in one order, and start them in any.
-  PreparedNumber number = next_number(*checked.communicator);
+  PreparedTag tag = next_tag(*checked.communicator);
   if ((checked.error = checked.call.settle(checked.communicator)) != MPI_SUCCESS) {
     return checked.error;
   }
-  CollectiveFlows flows{.tag = 1 + most_at_once + *number};
+  CollectiveFlows flows{.tag = *tag};
   request->starts = [function, communicator = checked.communicator, start = std::move(start), flows,
-                     number = std::move(number)](Request& self) mutable {
+                     tag = std::move(tag)](Request& self) mutable {
     Collective c(function, *communicator, &self);
     c.own_flows = &flows;
     self.status = empty_status();

@@ -16,7 +16,7 @@
 #include "mpi/api/attributes.hpp"
 #include "mpi/object/collectives.hpp"
 #include "mpi/object/fold.hpp"
-#include "mpi/object/prepared_numbers.hpp"
+#include "mpi/object/prepared_tags.hpp"
 #include "mpi/object/questions.hpp"
 #include "mpi/object/transfer.hpp"
 #include "process/job_process.hpp"
@@ -38,6 +38,9 @@ struct ErrorHandler {
   int number = 0;      ///< of its handle, while the program has references to it
   int references = 0;  ///< of the program: it made the handler, and asked for it since
 };
+
+/// Tags, from 1 on, of the flows of collectives that do not block, but of persistent ones.
+constexpr std::int32_t most_at_once = 64;
 
 /// Flows of collectives that do not block: those of one tag follow each other.
 struct CollectiveFlows {
@@ -74,7 +77,7 @@ struct Communicator {
   /// Collectives that do not block, but persistent ones: how many were begun.
   std::uint64_t collectives_begun = 0;
   std::vector<CollectiveFlows> collective_flows;  ///< none, or those that they take in turn
-  PreparedNumbers prepared;                       ///< of persistent ones
+  PreparedTags prepared{1 + most_at_once};        ///< of persistent ones
   PlanCache plans;
 };
 

@@ -68,6 +68,13 @@ void Transfer::begin_collective_on(const Group& group, std::int32_t tag, CallKin
                          : lanes->calls.add(what.operation, what.root, kind, is_among_neighbors);
 }
 
+// A member that waits in the next call of that tag tells its name to one that has not begun it.
+void Transfer::forget_collective_on(const Group& group, std::int32_t tag) {
+  Lanes* const lanes = lanes_of(group);
+  const auto i = static_cast<std::size_t>(tag);
+  if (lanes != nullptr && i < lanes->on_tag.size()) lanes->on_tag[i] = {};
+}
+
 // Lives of a process wait at different times, and have to send the same: they tell nothing.
 void Transfer::tell_calls() {
   if (has_had_log_ || messenger_.keeps()) return;

@@ -149,6 +149,8 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   /// waits for long tells its peers the name, since the messages have none.
   void begin_collective_on(const Group& group, std::int32_t tag, CallKind kind,
                            const collective::Request& what, bool is_among_neighbors = false);
+  /// The call on that tag is over in all members; the next one there may have another name.
+  void forget_collective_on(const Group& group, std::int32_t tag);
   /// Messages of collective operations of which one at a time is under way: at most `longest_short`
   /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
   /// exactly the size of the message, and both ends of a pair take such messages and plain ones of

@@ -368,6 +368,27 @@ TEST(transfer, processes_that_wait_for_each_other_in_two_collective_calls_end_wi
   }
 }
 
+TEST(transfer, a_call_that_is_over_in_all_members_is_not_taken_for_the_next_one_with_its_tag) {
+  using collective::Operation;
+  constexpr std::int32_t tag = 65;
+  Pair pair;
+  for (const std::size_t i : {0, 1}) {
+    pair[i].begin_collective_on(pair.group(i), tag, CallKind::persistent,
+                                {.operation = Operation::barrier});
+    pair[i].forget_collective_on(pair.group(i), tag);
+  }
+  pair[0].begin_collective_on(pair.group(0), tag, CallKind::persistent,
+                              {.operation = Operation::broadcast});
+  const std::vector<std::byte> bytes(large);
+  bool sent = false;
+  pair[0].send_plain(pair.group(0), 1, tag, bytes, sent);
+  Waiter& waiter = pair.members[0]->waiter;
+  const Instant end = waiter.now() + Duration::seconds(10);
+  pair.members[0]->waiter.on_idle = [&] { pair[1].turn(); };
+  pair[0].until([&] { return sent || pair[1].failure() || waiter.now() > end; });
+  EXPECT_EQ(pair[1].failure() ? pair[1].failure()->message : "", "");
+}
+
 /// Sends and receives a message of a collective operation as plans do: by its size.
 void send_collective(Pair& pair, std::span<const std::byte> bytes, bool& done) {
   if (bytes.size() <= pair[0].longest_short()) {
