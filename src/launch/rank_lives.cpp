@@ -22,9 +22,9 @@ bool is_own_fault(int signal) {
   return std::find(own.begin(), own.end(), signal) != own.end();
 }
 
-/// Of a shell whose program was ended by a signal from outside, unless it chose the code itself.
+/// Of a shell whose program was killed, unless it chose the code itself.
 bool is_code_of_kill(int code) {
-  return code > 128 && code - 128 < NSIG && !is_own_fault(code - 128);
+  return code == 128 + SIGKILL || code == 128 + SIGTERM;
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ RankLives::Next RankLives::after_the_job(Rank& rank, const End& end) {
   // A process that exits or crashes by itself has a code that counts, whenever it does. A script
   // exits with the code of its program's signal. A program that has chosen that code does so in
   // each life, and is not started again for ever.
-  const bool is_hidden = !end.was_killed && rank.joined && is_code_of_kill(end.code);
+  const bool is_hidden = needs_all_ && !end.was_killed && rank.joined && is_code_of_kill(end.code);
   if (is_hidden) note_failure(rank, end, true);
   if (!is_hidden && (!end.was_killed || end.crashed)) return Next::fail;
   // Nothing of a program follows the function that it gives run_program. A program of MPI goes on
@@ -142,7 +142,7 @@ void RankLives::note_failure(Rank& rank, const End& end, bool by_itself) {
 std::string RankLives::describe(std::uint32_t rank, int status) const {
   const bool is_hidden = status == 0 && options_.restart && has_vanished(ranks_[rank]);
   return describe_end(status) +
-         (is_hidden ? ", but its program neither called MPI_Finalize nor exited" : "");
+         (is_hidden ? ", but its program neither left MPI_Finalize nor exited" : "");
 }
 
 RankLives::Next RankLives::after_failure(Rank& rank, const End& end) {
@@ -223,9 +223,16 @@ const char* RankLives::why_missed(std::uint32_t rank) const {
 }
 
 void RankLives::decide() {
-  if (!options_.decides) return;
-  over_ = over_ || std::all_of(ranks_.begin(), ranks_.end(),
-                               [](const Rank& r) { return r.returned || r.state == State::ended; });
+  if (!options_.decides || over_) return;
+  const bool all_have_returned = std::all_of(ranks_.begin(), ranks_.end(), [](const Rank& r) {
+    return r.returned || r.state == State::ended;
+  });
+  if (all_have_returned) end_job();
+}
+
+void RankLives::end_job() {
+  over_ = true;
+  for (Rank& rank : ranks_) rank.ended_job = rank.ended_job || rank.state == State::runs;
 }
 
 }  // namespace weft

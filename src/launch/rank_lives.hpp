@@ -48,7 +48,7 @@ class RankLives {
   void restart_all_from_now() { options_.restart_all = true; }
   bool restarts_all() const { return options_.restart_all; }
   /// Node 0, which decides instead, has decided.
-  void on_over() { over_ = true; }
+  void on_over() { end_job(); }
 
   struct End {
     /// The end of a process whose status is that of waitpid.
@@ -115,17 +115,18 @@ class RankLives {
     std::uint32_t programs = 0;
     bool joined = false;
     bool returned = false;
-    bool exits = false;   // said that it does
-    bool exited = false;  // with code 0, before its program returned
-    bool lost = false;    // was killed, and the others go on
+    bool ended_job = false;  // was there when the job was over, and may leave MPI_Finalize
+    bool exits = false;      // said that it does
+    bool exited = false;     // with code 0, before its program returned
+    bool lost = false;       // was killed, and the others go on
     Failures failures;
     std::uint64_t stored = 0;  // the furthest place from which a life may go on
   };
 
-  /// A program of MPI neither returned nor exited, though its process ended well: that is a script
-  /// that hides how its program ended.
+  /// A program of MPI neither left MPI_Finalize nor exited, though its process ended well: that is
+  /// a script that hides how its program ended.
   bool has_vanished(const Rank& rank) const {
-    return needs_all_ && rank.joined && !rank.returned && !rank.exits;
+    return needs_all_ && rank.joined && !(rank.returned && rank.ended_job) && !rank.exits;
   }
   void note_failure(Rank& rank, const End& end, bool by_itself);
   Next after_failure(Rank& rank, const End& end);
@@ -138,6 +139,7 @@ class RankLives {
            failures_of(rank).alike < most_alike;
   }
   void decide();
+  void end_job();
 
   Options options_;
   std::vector<Rank> ranks_;

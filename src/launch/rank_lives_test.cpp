@@ -216,9 +216,17 @@ TEST(rank_lives,
     }
     EXPECT_EQ(lives.on_end(0, {.code = code}), Next::fail);
   }
-  for (const int code : {1, 127, 128, 139, 255}) {
+  for (const int code : {1, 127, 128, 130, 139, 170, 255}) {
     RankLives lives = running(1, {.restart = true, .most_restarts = 100});
     lives.on_needs_all();
+    lives.on_returned(0);
+    EXPECT_EQ(lives.on_end(0, {.code = code}), Next::fail) << code;
+  }
+}
+
+TEST(rank_lives, a_script_of_a_program_without_epilogue_keeps_its_exit_code_after_the_job) {
+  for (const int code : {1, 137, 143}) {
+    RankLives lives = running(1, {.restart = true, .most_restarts = 100});
     lives.on_returned(0);
     EXPECT_EQ(lives.on_end(0, {.code = code}), Next::fail) << code;
   }
@@ -230,6 +238,14 @@ TEST(rank_lives, a_script_that_hides_how_its_program_ended_is_started_anew) {
   EXPECT_EQ(lives.on_end(0, succeeded), Next::start_anew);
   lives.begin(0);
   EXPECT_EQ(lives.on_end(0, succeeded), Next::left_early) << "it has not joined";
+  RankLives finalizes = running(2, {.restart = true, .most_restarts = 100});
+  finalizes.on_needs_all();
+  finalizes.on_returned(0);
+  EXPECT_EQ(finalizes.on_end(0, succeeded), Next::start_anew) << "MPI_Finalize waits for rank 1";
+  finalizes.begin(0);
+  finalizes.on_joined(0);
+  for (std::uint32_t i = 0; i < 2; ++i) finalizes.on_returned(i);
+  EXPECT_EQ(finalizes.on_end(0, succeeded), Next::nothing);
   RankLives exits = running(2, {.restart = true, .most_restarts = 100});
   exits.on_needs_all();
   exits.on_exits(0);

@@ -41,7 +41,7 @@ run hidden -n 2 --restart on-failure -- sh -c "$hiding; exit \$?" "$programs"/mp
 printed "$done_"
 run vanishes -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$programs"/mpi_exits "$dir/vanishes" vanishes
 printed "$done_"
-grep -q 'rank 0 .*, but its program neither called MPI_Finalize nor exited; starting it anew' "$dir/err" ||
+grep -q 'rank 0 .*, but its program neither left MPI_Finalize nor exited; starting it anew' "$dir/err" ||
   fail "vanishes says '$(cat "$dir/err")'"
 mkdir "$dir/exits"
 code=0
