@@ -142,6 +142,7 @@ const determinant::Record* Questions::replay(Outcome kind, bool may_miss) {
 }
 
 void Questions::give_up(const std::string& why) {
+  if (has_left_) return;
   is_hopeless_ = true;
   transfer_.fail({ErrorCode::unavailable, fmt::format("rank {}: {}", options_.rank, why)});
 }
@@ -158,7 +159,7 @@ void Questions::diverge() {
 }
 
 void Questions::need_log() {
-  if (transfer_.failure()) return;
+  if (has_left_ || transfer_.failure()) return;
   is_hopeless_ = true;
   transfer_.fail({ErrorCode::unavailable,
                   fmt::format("rank {} cannot repeat what its earlier life did: the log of that "

@@ -82,7 +82,8 @@ class Questions {
   /// The clock for the program.
   std::uint64_t tell_time(std::uint64_t now_ns);
   /// The process has left the job, and the transfer may be gone: from now on only clocks are asked
-  /// for. Where they are not those of the earlier life, nothing can be done about it.
+  /// for, or by programs that should not. Where outcomes are not those of the earlier life, nothing
+  /// can be done about it.
   void leave() { has_left_ = true; }
   /// No other life can do better: the program does not repeat itself, its log is lost, or `give_up`
   /// was called.
@@ -94,14 +95,16 @@ class Questions {
   void give_up(const std::string& why);
   /// The same where it could do it from the beginning, together with all others.
   void cannot_repeat(const std::string& why) {
+    if (has_left_) return;
     is_hopeless_ = has_diverged_ = true;
     transfer_.fail({ErrorCode::unavailable, why});
   }
 
  private:
   determinant::OutcomeLog* log() {
-    if (log_ != nullptr && thread_ != this_thread()) stop();
-    return log_;
+    if (log_ == nullptr || thread_ == this_thread()) return log_;
+    if (!has_left_) stop();
+    return nullptr;
   }
   static const void* this_thread() {
     // Each receive asks.
