@@ -76,8 +76,8 @@ std::string_view told(FileChange change) {
     case FileChange::update:
       break;
   }
-  return "has content from before this job, which read it, or its size, and then changed it; "
-         "restore it";
+  return "was changed by this job after it had read it or asked for its size; restore what it was "
+         "before the job";
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ for how in on-failure all; do
   # What was there before cannot be restored when all begin again from nothing: nobody changes it a second time.
   for update in update "update window" "append window"; do
     turns $how "$update" 12
-    ((code == 1)) && grep -q "$turned/file has content from before this job, which read it" "$dir/err" ||
+    ((code == 1)) && grep -q "$turned/file was changed by this job after it had read it" "$dir/err" ||
       fail "turns $update with --restart $how ends with $code: $(cat "$dir/out" "$dir/err")"
     kept=$(cat "$turned/file")
     [[ $kept == 2? || $kept == 12* ]] || fail "turns $update with --restart $how leaves '$kept'"
@@ -261,7 +261,7 @@ code=0
 timeout 60 "$weft" run --hosts "$dir/hosts/list" --ssh "$dir/hosts/ssh" --remote-weft "$weft" --peer-timeout 2s \
   --restart on-failure -n 2 -- env LD_LIBRARY_PATH="$library" "$dir/hosts/second_life" "$dir/own" \
   "$programs"/mpi_turns >"$dir/out" 2>"$dir/err" || code=$?
-((code == 1)) && grep -q "rank 0: .*$dir/own/file has content from before this job, which read it" "$dir/err" ||
+((code == 1)) && grep -q "rank 0: .*$dir/own/file was changed by this job after it had read it" "$dir/err" ||
   fail "a file whose changes were lost with a host ends with $code: $(cat "$dir/out" "$dir/err")"
 [[ $(cat "$dir/own/file") == 2 ]] || fail "a file whose changes were lost with a host has '$(cat "$dir/own/file")'"
 
