@@ -157,11 +157,11 @@ void run_simulate_command(const SimulateCommand& command, Outcome& outcome) {
   Result<void> good = scenario ? Result<void>() : scenario.error();
   if (good.ok()) good = check_trace_in_parts(command.trace, (*team)->parts());
   if (good.ok()) good = check_files(command, *scenario);
-  if (good.ok()) good = prepare_directory(command.out, command.trace.replaces);
   if (good.ok() && command.no_limit && scenario->jobs.empty()) {
     good = invalid("--no-limit: {} has no job whose limit could be measured; leave it out",
                    command.scenario);
   }
+  if (good.ok()) good = prepare_directory(command.out, command.trace.replaces);
   if (auto agreed = (*team)->agree(good, text_of(scenario)); !agreed) {
     return report_error(agreed.error(), outcome);
   }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "runtime/stop_signals.hpp"
 #include "trace/record/record_program.hpp"
 
 namespace weft::cli {
@@ -17,7 +18,8 @@ struct RecordCommand {
   bool json = false;
 };
 
-void run_record(const RecordCommand& command, Outcome& outcome) {
+void run_record(RecordCommand& command, Outcome& outcome) {
+  command.options.on_signal = StopSignals::take;
   auto merged = trace::record_program(command.options);
   if (!merged) return report_error(merged.error(), outcome);
   const std::string archive = command.options.directory + "/traces.otf2";
@@ -59,7 +61,8 @@ void add_trace_record_command(CLI::App& trace, Outcome& outcome) {
       "Examples:\n"
       "  weft trace record --out hello -- mpirun -n 8 ./my-program\n"
       "  weft trace record --out jacobi -- weft run -n 8 -- build/release/examples/jac3d 40 50");
-  record->callback([state, &outcome] { run_record(*state, outcome); });
+  record->callback(
+      [state, &outcome] { run_stoppable(outcome, [&] { run_record(*state, outcome); }); });
 }
 
 }  // namespace weft::cli

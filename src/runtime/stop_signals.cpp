@@ -88,6 +88,10 @@ int StopSignals::number() {
   return first;
 }
 
+void StopSignals::take(int number) {
+  on_signal(number);
+}
+
 void StopSignals::ignore() {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);

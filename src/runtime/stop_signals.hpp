@@ -33,6 +33,8 @@ class StopSignals {
   /// The first of them; 0 when none came. Known until the next outermost one is
   /// made.
   static int number();
+  /// For who waits for these signals, and so takes them itself: counts one.
+  static void take(int number);
 
   /// For a forked process whose parent tells it when to end: it ignores these signals, which a
   /// terminal or a service manager sends to all processes at once.

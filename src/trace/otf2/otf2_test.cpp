@@ -102,6 +102,26 @@ TEST_F(otf2, keeps_events_of_a_rank_as_they_were) {
   EXPECT_EQ(events[9].kind, Event::Kind::mark_progress);
 }
 
+/// As of MPI_Waitall.
+TEST_F(otf2, has_collectives_that_end_in_one_call) {
+  Record first{.time_ns = 420,
+               .bytes = 16,
+               .more = 16,
+               .tag = -1,
+               .operation = static_cast<std::uint16_t>(Collective::allreduce),
+               .kind = Kind::collective};
+  Record second = first;
+  second.time_ns = 440;
+  const std::vector<Record> rank{enters(400), first, second, leaves(450)};
+  const std::string path = write({rank, rank});
+  auto stream = open_otf2(path);
+  ASSERT_TRUE(stream.ok()) << stream.error().message;
+  const auto summary = examine(**stream, path);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->problem, "");
+  EXPECT_EQ(summary->collectives, 2U);
+}
+
 TEST_F(otf2, keeps_communicators_by_their_members) {
   Record first = message(5, Kind::send, 1, 8);
   Record second = message(5, Kind::receive, 0, 8);

@@ -76,6 +76,7 @@ class Writer final : public Otf2Writer {
   }
   Result<void> begin_rank(std::uint32_t rank) override {
     rank_ = rank;
+    latest_ns_ = 0;
     writer_ = OTF2_Archive_GetEvtWriter(archive_, rank);
     if (writer_ == nullptr) failed_ = OTF2_ERROR_INVALID;
     return state();
@@ -84,6 +85,7 @@ class Writer final : public Otf2Writer {
     first_ns_ = std::min(first_ns_, record.time_ns);
     last_ns_ = std::max(last_ns_, record.time_ns);
     put(record);
+    latest_ns_ = record.time_ns;
     return state();
   }
   Result<void> end_rank() override {
@@ -130,6 +132,7 @@ class Writer final : public Otf2Writer {
   OTF2_EvtWriter* writer_ = nullptr;
   std::uint32_t rank_ = 0;
   std::uint64_t entered_ns_ = 0;
+  std::uint64_t latest_ns_ = 0;  // of this rank's events
   std::uint64_t first_ns_ = ~std::uint64_t{0};
   std::uint64_t last_ns_ = 0;
   OTF2_StringRef strings_ = 0;
@@ -165,7 +168,8 @@ void Writer::put(const Record& r) {
     case Kind::cancelled:
       return try_(OTF2_EvtWriter_MpiRequestCancelled(writer_, nullptr, t, r.more));
     case Kind::collective:
-      try_(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, entered_ns_));
+      // A call may end several: then each begins no earlier than the event before it.
+      try_(OTF2_EvtWriter_MpiCollectiveBegin(writer_, nullptr, std::max(entered_ns_, latest_ns_)));
       return try_(OTF2_EvtWriter_MpiCollectiveEnd(
           writer_, nullptr, t, static_cast<OTF2_CollectiveOp>(r.operation), r.communicator,
           r.tag < 0 ? OTF2_UNDEFINED_UINT32 : tag, r.bytes, r.more));

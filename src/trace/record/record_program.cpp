@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "base/make_error.hpp"
@@ -80,9 +81,14 @@ std::string described(int status) {
   return WIFSIGNALED(status) ? describe_end(status) : describe_end_code(WEXITSTATUS(status));
 }
 
-/// Returns the status of a command that is told to end when this process is, and that does not
-/// outlive it.
-Result<int> run_beside(char* const* words, char* const* environment) {
+struct Ended {
+  int status = 0;
+  bool was_told = false;  // to end, as this process was
+};
+
+/// Runs a command that is told to end when this process is, and that does not outlive it.
+Result<Ended> run_beside(char* const* words, char* const* environment,
+                         const std::function<void(int)>& on_signal) {
   std::signal(SIGCHLD, SIG_DFL);  // else it would not be sent
   sigset_t awaited{}, before{};
   for (const int number : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&awaited, number);
@@ -98,19 +104,22 @@ Result<int> run_beside(char* const* words, char* const* environment) {
     ::_exit(127);
   }
   if (child < 0) failed = errno;
-  int status = 0;
-  while (child > 0 && ::waitpid(child, &status, WNOHANG) == 0) {
+  Ended ended;
+  while (child > 0 && ::waitpid(child, &ended.status, WNOHANG) == 0) {
     siginfo_t about{};
     const int number = ::sigwaitinfo(&awaited, &about);
+    if (number <= 0 || number == SIGCHLD) continue;
+    ended.was_told = true;
+    if (on_signal) on_signal(number);
     // A terminal sends its signals to the command as well.
-    if (number > 0 && number != SIGCHLD && about.si_code != SI_KERNEL) ::kill(child, number);
+    if (about.si_code != SI_KERNEL) ::kill(child, number);
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (failed != 0) return system_error("run", words[0], failed);
-  return status;
+  return ended;
 }
 
-Result<void> run(const Launch& launch) {
+Result<void> run(const Launch& launch, const std::function<void(int)>& on_signal) {
   const std::vector<std::string>& words = launch.words;
   const std::vector<char*> arguments = argument_pointers(words);
   std::vector<char*> environment;
@@ -119,10 +128,11 @@ Result<void> run(const Launch& launch) {
     environment.push_back(const_cast<char*>(variable.c_str()));
   }
   environment.push_back(nullptr);
-  const auto status = run_beside(arguments.data(), environment.data());
-  if (!status) return status.error();
-  if (*status == 0) return {};
-  return Error{ErrorCode::unavailable, words.front() + " " + described(*status)};
+  const auto ended = run_beside(arguments.data(), environment.data(), on_signal);
+  if (!ended) return ended.error();
+  if (ended->status == 0) return {};
+  return Error{ended->was_told ? ErrorCode::cancelled : ErrorCode::unavailable,
+               words.front() + " " + described(ended->status)};
 }
 
 /// Success, or why a rank could not write its recording.
@@ -165,7 +175,7 @@ Result<Merged> record_program(const RecordOptions& options) {
     const Error why = system_error("make", recordings, error.value());
     return Error{why.code, "--out: " + why.message};
   }
-  auto ran = run(*launch);
+  auto ran = run(*launch, options.on_signal);
   if (auto whole = written(recordings); !whole) return std::move(whole).error();
   if (!ran) {
     if (fs::is_empty(recordings, error) && fs::remove(recordings, error)) {

@@ -3,6 +3,7 @@
 // an MPI program; a program of weft's own records itself.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,15 @@ struct RecordOptions {
   std::vector<std::string> command;  ///< mpirun or `weft run`, and its words
   std::string directory;             ///< of the archive; must not exist
   std::string mpi;                   ///< "openmpi", "mpich"; empty: the launcher's
+  /// Called with each SIGINT or SIGTERM that comes meanwhile; may be empty.
+  std::function<void(int)> on_signal;
 };
 
 /// Runs the program to its end and makes the archive of its recordings, which are in
 /// DIRECTORY.recordings until then, and stay there after an error, if there are any. Errors: there
 /// is something in the archive's place; no module; recordings cannot be stored; the program cannot
-/// be started, or ended with another code than 0; those of merge_recordings.
+/// be started, or ended with another code than 0 (cancelled: a signal came); those of
+/// merge_recordings.
 Result<Merged> record_program(const RecordOptions& options);
 
 }  // namespace weft::trace
