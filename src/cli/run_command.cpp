@@ -246,7 +246,8 @@ void add_run_command(CLI::App& root, Outcome& outcome) {
       *command, "--outbox", s.launch.outbox, parse_byte_count,
       "memory of each process for messages that it keeps for restarts; beyond it the process "
       "waits for a checkpoint, or an MPI program goes over to --restart all",
-      "no limit, in MPI programs a quarter of the machine's memory");
+      "no limit; in MPI programs a quarter of the machine's memory, divided by the ranks on this "
+      "host");
   command->add_flag("--outbox-fails", s.launch.outbox_fails,
                     "a message beyond --outbox is an error instead");
   command->add_option("--spill", s.launch.spill, "directory for messages beyond --outbox instead")

@@ -90,7 +90,7 @@ void add_schedule_options(CLI::App& command, StreamSettings& s) {
   add("--grant-late-factor", grant.late_factor,
       "a grant is late after this multiple of the usual time");
   add("--grant-open-timeslices", grant.open_timeslices,
-      "most timeslices, besides those in flight, by which inputs may be ahead");
+      "most timeslices, besides the rounds in flight, by which inputs may be ahead");
 }
 
 void note_schedule_options(const CLI::App& command, StreamSettings& s) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GrantPace: how many contributions a compute node of the grant schedule has in flight, and how far
 // ahead of the last input node it lets the others run. Both numbers follow from what the node
-// observes; nothing is configured. docs/schedules.md has the reasoning and the measurements.
+// observes; nothing is configured. docs/schedules.md has the reasoning, and
+// docs/schedules-measured.md the measurements.
 #pragma once
 
 #include <algorithm>
