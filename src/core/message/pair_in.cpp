@@ -170,6 +170,7 @@ void PairIn::connected(bool pull) {
   for (Flow* const flow : std::exchange(unasked_flows_, {})) flow->has_unasked = false;
   // All of them first: when credit is short, to ask for one is to ask for all.
   flows_.for_each_active([&](Flow& flow) {
+    flow.asked_until = 0;
     for (std::size_t i = 0; i < flow.posted.size(); ++i) {
       Posted& posted = flow.posted[i];
       if (posted.operation != Operation{} && std::exchange(posted.asked, false)) ++unasked_;
@@ -228,7 +229,28 @@ void PairIn::ask(Flow& flow, Serial serial, Posted& posted) {
   if (posted.asked || !up_) return;
   posted.asked = true;
   --unasked_;
+  if (flow.sink != nullptr) return ask_for_sink(flow, serial);
   pending_gets_.push_back({&flow, serial});
+}
+
+/// A sink takes all messages of its flow. After a restart each has to be asked for: a way there and
+/// back for each would take long.
+void PairIn::ask_for_sink(Flow& flow, Serial serial) {
+  const bool is_row = pull_ && serial < pushed_from(flow) && !flow.asks_singly;
+  const Serial end = is_row ? std::min(serial + most_ahead, pushed_from(flow)) : serial + 1;
+  const bool is_enough = !is_row || end < flow.asked_until + most_ahead / 2;
+  if (serial < flow.asked_until && is_enough) return;
+  for (Serial s = std::max(serial, flow.asked_until); s < end; ++s) {
+    pending_gets_.push_back({&flow, s});
+  }
+  flow.asked_until = std::max(flow.asked_until, end);
+}
+
+/// The sink asks for it once more when it gets there.
+void PairIn::miss_ahead(Flow& flow, Serial serial) {
+  if (serial < flow.next) return;
+  flow.asks_singly = true;
+  flow.asked_until = std::min(flow.asked_until, serial);
 }
 
 /// The peer may be out of credit: it sends messages that it holds back when asked for them.
@@ -314,7 +336,11 @@ bool PairIn::on_eager(const EagerFrame& frame) {
     freed_ += cost;  // it came before
   } else {
     Body body;
-    if (!bodies_.keep(frame.body, body)) return false;
+    if (!bodies_.keep(frame.body, body)) {
+      if (!frame.asked || from.sink == nullptr) return false;
+      miss_ahead(from, frame.serial);
+      return true;
+    }
     Early& early = insert_early(from, frame.serial);
     early.credit = cost;
     early.body = std::move(body);
@@ -368,6 +394,7 @@ bool PairIn::on_written(const Frame& frame) {
 void PairIn::on_gone(const Frame& frame) {
   Flow& from = flow(frame.flow);
   Posted* const posted = find_posted(from, frame.serial);
+  if (posted == nullptr && from.sink != nullptr) miss_ahead(from, frame.serial);
   if (posted == nullptr || !posted->asked) return;
   come(*posted);
   finish(from, *posted, 0, Failure::not_kept);
@@ -485,7 +512,9 @@ bool PairIn::say(const Frame& frame, TransmitQueue& out) {
 bool PairIn::pump_gets(TransmitQueue& out) {
   for (; !pending_gets_.empty(); pending_gets_.pop_front()) {
     const auto [flow, serial] = pending_gets_.front();
-    const Posted* const posted = find_posted(*flow, serial);
+    const bool is_ahead = flow->sink != nullptr && serial >= flow->next;
+    const Posted* const posted =
+        is_ahead && !flow->posted.empty() ? &flow->posted.front() : find_posted(*flow, serial);
     if (posted == nullptr) continue;  // it came by itself
     if (!say({.kind = FrameKind::get,
               .flow = flow->key,

@@ -114,6 +114,8 @@ class PairIn {
  private:
   /// The sender keeps track of so many frames before it must be told that they came.
   static constexpr std::uint64_t most_untold = 256;
+  /// Messages that a sink asks for at a time, where each has to be asked for.
+  static constexpr Serial most_ahead = 64;
   /// No message has so high a number: the connection has had no eager frame.
   static constexpr Serial nowhere = ~Serial{0};
 
@@ -165,6 +167,8 @@ class PairIn {
     ToldDigest before = 0;         //   was last at rest: a later message may come first
     Serial forgotten = 0;          // as last reported to the peer
     Sink* sink = nullptr;          // with it, one is posted, again and again
+    Serial asked_until = 0;        // with a sink: those before were, in this connection
+    bool asks_singly = false;      // with a sink: what it asked for ahead did not come
     bool is_awaited = false;       // with a sink: see `listens`
     GrowingRing<Posted> posted;    // those before `next`; the first is not over
     GrowingRing<Early> early;      // from `next` on, by their serials
@@ -228,6 +232,8 @@ class PairIn {
   bool has_repeated(Flow& flow, Serial serial, ToldDigest digest);
   void ask_if_needed(Flow& flow, Serial serial, Posted& posted);
   void ask(Flow& flow, Serial serial, Posted& posted);
+  void ask_for_sink(Flow& flow, Serial serial);
+  void miss_ahead(Flow& flow, Serial serial);
   void ask_for_all();
   bool spend(std::uint64_t cost);
   void give_back(std::uint64_t cost);
