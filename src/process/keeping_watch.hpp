@@ -24,7 +24,9 @@ class KeepingWatch {
     /// `free_of_charge` of them. None: however much it is.
     std::optional<double> share_of_time;
   };
-  static constexpr Duration free_of_charge = Duration::milliseconds(250);
+  /// A job that sends a lot at once goes over before it has lost more than that: the first copies
+  /// are the slowest, to memory that the process never had.
+  static constexpr Duration free_of_charge = Duration::milliseconds(25);
   static constexpr ByteCount unlimited{std::numeric_limits<std::uint64_t>::max()};
 
   enum class Kind : char {

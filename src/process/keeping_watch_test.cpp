@@ -32,14 +32,14 @@ class Watched {
 
 TEST(keeping_watch, copies_may_take_the_share_of_the_time_beyond_the_first_of_it) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
-  // 350 ms, of which 250 are free: a tenth of 1 s.
-  watch->took(Duration::milliseconds(350), ByteCount::mib(100));
+  // 125 ms, of which 25 are free: a tenth of 1 s.
+  watch->took(Duration::milliseconds(125), ByteCount::mib(100));
   watch->look(at(1.0), ByteCount::mib(100), false);
   EXPECT_TRUE(watch.told().empty());
   watch->took(Duration::milliseconds(1), ByteCount::mib(1));
   watch->look(at(1.0), ByteCount::mib(101), false);
   ASSERT_EQ(watch.told().size(), 1u);
-  EXPECT_NE(watch.told()[0].find("has spent 0.35 of its 1 s on copies of 101 MiB"),
+  EXPECT_NE(watch.told()[0].find("has spent 0.13 of its 1 s on copies of 101 MiB"),
             std::string::npos)
       << watch.told()[0];
 }
@@ -47,18 +47,18 @@ TEST(keeping_watch, copies_may_take_the_share_of_the_time_beyond_the_first_of_it
 TEST(keeping_watch, messages_that_are_not_timed_count_like_those_that_are) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
   watch->took(Duration::milliseconds(10), ByteCount::mib(10));
-  // 10 + 340 of 1 ms for a MiB.
-  watch->look(at(1.0), ByteCount::mib(350), false);
+  // 10 + 115 of 1 ms for a MiB.
+  watch->look(at(1.0), ByteCount::mib(125), false);
   EXPECT_TRUE(watch.told().empty());
-  watch->look(at(1.0), ByteCount::mib(351), false);
+  watch->look(at(1.0), ByteCount::mib(126), false);
   EXPECT_EQ(watch.told().size(), 1u);
 }
 
 TEST(keeping_watch, short_messages_alone_count_as_copied_at_10_GB_a_second) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
-  watch->look(at(1.0), ByteCount(3'499'000'000), false);
+  watch->look(at(1.0), ByteCount(1'249'000'000), false);
   EXPECT_TRUE(watch.told().empty());
-  watch->look(at(1.0), ByteCount(3'501'000'000), false);
+  watch->look(at(1.0), ByteCount(1'251'000'000), false);
   EXPECT_EQ(watch.told().size(), 1u);
 }
 
