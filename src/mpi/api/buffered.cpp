@@ -16,9 +16,10 @@
 namespace weft::mpi {
 namespace {
 
-/// Looks for room before a program hears that its buffer is too small: longer than a process that
-/// shares its core waits for it, where each look gives the core away, and elsewhere some 20 ms. A
-/// number, since each life of a process looks as often.
+/// How long a program waits for room before it hears that its buffer is too small: longer than a
+/// process that shares its core waits for it. Looks have a limit, too, since time may stand still
+/// in a simulation.
+constexpr Duration patience = Duration::milliseconds(50);
 constexpr int most_looks = 200'000;
 
 using Buffered = std::shared_ptr<AttachedBuffer>;
@@ -56,10 +57,20 @@ struct BufferedSends {
       drop_done();
       return cost(bytes) <= buffer.bytes - buffer.taken;
     };
-    for (int look = 0; look < most_looks && !library().transfer->failure(); ++look) {
-      if (library().questions->is(fits)) return true;
-    }
-    return false;
+    Transfer& transfer = *library().transfer;
+    const auto finds_room = [&]() -> std::int64_t {
+      if (fits()) return 1;
+      const Instant end = library().process->now() + patience;
+      for (int look = 0; look < most_looks && !transfer.failure(); ++look) {
+        transfer.turn();
+        if (fits()) return 1;
+        if (library().process->now() >= end) return 0;
+      }
+      return 0;
+    };
+    if (library().questions->once_mostly(1, finds_room) == 0) return false;
+    transfer.until(fits);  // an earlier life has found it
+    return !transfer.failure();
   }
 };
 
