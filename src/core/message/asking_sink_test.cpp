@@ -6,21 +6,15 @@
 #include <vector>
 
 #include "core/message/machine.hpp"
+#include "core/message/taken_for_test.hpp"
 
 namespace weft::message {
 namespace {
 
+using testing::Taken;
+
 constexpr NodeId peer(1);
 constexpr FlowKey flow{.generation = Generation(1), .tag = Tag(7)};
-
-class Taken final : public Sink {
- public:
-  void take(std::span<const std::byte> bytes) override {
-    for (const std::byte value : bytes) text += static_cast<char>(value);
-  }
-  void fail(Failure) override { text += '!'; }
-  std::string text;
-};
 
 /// One machine whose peer, which keeps messages for it, is the test.
 class AskingSink : public ::testing::Test {

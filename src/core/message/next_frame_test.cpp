@@ -9,22 +9,16 @@
 #include <vector>
 
 #include "core/message/machine.hpp"
+#include "core/message/taken_for_test.hpp"
 
 namespace weft::message {
 namespace {
 
+using testing::Taken;
+
 constexpr NodeId peer(1);
 constexpr FlowKey a{.generation = Generation(1), .tag = Tag(7)};
 constexpr FlowKey b{.generation = Generation(1), .tag = Tag(8)};
-
-class Taken final : public Sink {
- public:
-  void take(std::span<const std::byte> bytes) override {
-    for (const std::byte value : bytes) text += static_cast<char>(value);
-  }
-  void fail(Failure) override { text += '!'; }
-  std::string text;
-};
 
 /// One machine whose peer is the test.
 class NextFrame : public ::testing::Test {

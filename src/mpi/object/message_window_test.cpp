@@ -97,15 +97,24 @@ TEST(window, a_flush_of_its_own_part_serves_others) {
   EXPECT_EQ(seen, given_back);
 }
 
-TEST(window, a_reader_goes_before_a_writer_that_readers_keep_out) {
-  World all(3);
-  std::vector<std::int32_t> memory(8, 1);
-  std::deque<MessageWindow> windows;
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    windows.emplace_back(all[i], all.group(i), reinterpret_cast<std::byte*>(memory.data()));
-    windows.back().open();
+/// The part of process 0, which two others lock, too. Whoever waits lets process 0 turn.
+struct LockedPart {
+  LockedPart() {
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      windows.emplace_back(all[i], all.group(i), reinterpret_cast<std::byte*>(memory.data()));
+      windows.back().open();
+    }
+    for (auto& member : all.members) member->waiter.on_idle = [this] { all[0].turn(); };
   }
-  for (auto& member : all.members) member->waiter.on_idle = [&] { all[0].turn(); };
+  World all{3};
+  std::vector<std::int32_t> memory = std::vector<std::int32_t>(8, 1);
+  std::deque<MessageWindow> windows;
+};
+
+TEST(window, a_reader_goes_before_a_writer_that_readers_keep_out) {
+  LockedPart part;
+  World& all = part.all;
+  std::deque<MessageWindow>& windows = part.windows;
   std::vector<char> order;
   windows[1].lock(0, false);
   all.members[2]->waiter.on_idle = [&] {
@@ -125,14 +134,9 @@ TEST(window, a_reader_goes_before_a_writer_that_readers_keep_out) {
 
 TEST(window, a_reader_that_stays_lets_any_number_of_others_go_before_a_writer) {
   constexpr int epochs = 1000;
-  World all(3);
-  std::vector<std::int32_t> memory(8, 1);
-  std::deque<MessageWindow> windows;
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    windows.emplace_back(all[i], all.group(i), reinterpret_cast<std::byte*>(memory.data()));
-    windows.back().open();
-  }
-  for (auto& member : all.members) member->waiter.on_idle = [&] { all[0].turn(); };
+  LockedPart part;
+  World& all = part.all;
+  std::deque<MessageWindow>& windows = part.windows;
   int done = 0;
   windows[1].lock(0, false);
   all.members[2]->waiter.on_idle = [&] {
