@@ -15,8 +15,8 @@ namespace weft::mpi {
 enum class CallKind : std::uint8_t { blocking, nonblocking, persistent };
 
 /// Kind, operation, root and number of a call, in the bits of a message's length that short
-/// messages leave free. Members of a group make the same calls in the same order. The
-/// number of a persistent operation is its tag, which no other one has at the same time.
+/// messages leave free. Members of a group make the same calls in the same order. The number of a
+/// persistent operation is its tag, which no other one has at the same time.
 class CallName {
  public:
   /// Stands for a root that members number differently, as between groups.

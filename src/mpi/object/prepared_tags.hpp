@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of the persistent collectives of one communicator, which the tags of their flows contain.
+// PreparedTags: tags of the flows of one communicator's persistent collectives.
 #pragma once
 
 #include <cstddef>
