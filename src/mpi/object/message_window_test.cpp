@@ -97,7 +97,7 @@ TEST(window, a_flush_of_its_own_part_serves_others) {
   EXPECT_EQ(seen, given_back);
 }
 
-/// The part of process 0, which two others lock, too. Whoever waits lets process 0 turn.
+/// Three processes lock one part, that of process 0. Each process that waits turns process 0.
 struct LockedPart {
   LockedPart() {
     for (std::uint32_t i = 0; i < 3; ++i) {
