@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -162,6 +163,14 @@ class Fabric {
   virtual bool is_silent(NodeId peer) const {
     (void)peer;
     return false;
+  }
+  /// Returns the companion: the one peer with which this node has exchanged nearly all bytes of
+  /// writes since the last call, at least `bytes` of them and in long writes, if that peer finds
+  /// the same. The two copy or wait by turns, so that they may share a core. None where peers do
+  /// not share memory.
+  virtual std::optional<NodeId> take_companion(std::uint64_t bytes) {
+    (void)bytes;
+    return std::nullopt;
   }
   /// Takes a prefix of `ops` and returns its length.
   virtual std::size_t post(std::span<const TxOp> ops) = 0;

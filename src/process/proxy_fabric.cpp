@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/proxy_fabric.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "process/proxy_wire.hpp"
+#include "runtime/clock.hpp"
 
 namespace weft {
 namespace {
 
 std::int64_t computed_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  return thread_processor_time().to_nanoseconds();
 }
 
 }  // namespace

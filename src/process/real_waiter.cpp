@@ -28,6 +28,7 @@ RealWaiter::RealWaiter(unsigned processes, std::optional<std::uint32_t> place, F
   if (fabric.name().starts_with("shm")) {
     sleeper_.let_move();
     if (place) sleeper_.keep_to(*place);
+    if (place && shares_core_) company_.emplace(*place);
   }
   if (fabric.name().starts_with("shaped")) sleeper_.be_punctual();
   for (NewsSource* source : sources) {
@@ -42,12 +43,21 @@ void RealWaiter::idle(Instant now, Fabric& fabric, Instant deadline) {
   for (const Source& s : sources_) {
     if (s.source->descriptor() < 0) deadline = std::min(deadline, s.next);
   }
+  if (company_ && company_->is_due(now)) follow_companion(now, fabric);
   sleeper_.idle(now, fabric, deadline);
   for (Source& s : sources_) {
     // This source may have ended the sleep.
     if (s.source->descriptor() >= 0) s.next = std::min(s.next, now + s.source->period() / 8);
     next_news_ = std::min(next_news_, s.next);
   }
+}
+
+void RealWaiter::follow_companion(Instant now, Fabric& fabric) {
+  std::optional<std::uint32_t> place;
+  if (const auto companion = fabric.take_companion(company_->least_bytes(now))) {
+    place = companion->value();
+  }
+  sleeper_.keep_to(company_->look(now, thread_processor_time(), place));
 }
 
 void RealWaiter::asked_in_vain() {

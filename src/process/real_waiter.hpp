@@ -11,6 +11,7 @@
 #include "process/messenger.hpp"
 #include "process/news_source.hpp"
 #include "runtime/clock.hpp"
+#include "runtime/company.hpp"
 #include "runtime/sleeper.hpp"
 
 namespace weft {
@@ -45,6 +46,8 @@ class RealWaiter final : public Waiter {
   Duration waited() const { return waited_; }
 
  private:
+  void follow_companion(Instant now, Fabric& fabric);
+
   std::optional<Instant> recent_;
   std::optional<Instant> idle_since_;
   Duration waited_{};
@@ -52,6 +55,7 @@ class RealWaiter final : public Waiter {
   int asked_in_a_row_ = 0;  // with little else in between
   bool shares_core_;
   Sleeper sleeper_;
+  std::optional<Company> company_;  // where the core of a place matters
   Fabric& fabric_;
   struct Source {
     NewsSource* source;

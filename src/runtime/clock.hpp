@@ -22,4 +22,11 @@ inline Instant monotonic_now() {
   return Instant(t.tv_sec * 1'000'000'000 + t.tv_nsec) + before_the_machine;
 }
 
+/// The processor time of this thread.
+inline Duration thread_processor_time() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return Duration(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+}
+
 }  // namespace weft

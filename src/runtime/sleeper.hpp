@@ -47,9 +47,12 @@ class Sleeper {
   /// wakes late is late by so much, and sleeps less and spins the rest where it has a core of its
   /// own.
   void be_punctual() { punctual_ = true; }
-  /// Where drivers share cores it comes back to the home of that place now and then: neighbours,
-  /// who talk to each other most, then run at the same time.
-  void keep_to(std::uint32_t place) { place_ = place; }
+  /// Where drivers share cores it comes to the home of that place, and back to it now and then:
+  /// neighbours, who talk to each other most, then run at the same time.
+  void keep_to(std::uint32_t place) {
+    if (place_ != place) come_back_again_ = {};
+    place_ = place;
+  }
   /// Descriptors that end a sleep when readable, besides the fabric's.
   void watch(int descriptor);
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,6 +63,9 @@ class Endpoint final : public Fabric {
     return k != kNone ? part(k).lane(to) : nullptr;
   }
   bool is_silent(NodeId id) const override;
+  std::optional<NodeId> take_companion(std::uint64_t bytes) override {
+    return near_->take_companion(bytes);
+  }
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;

@@ -33,6 +33,10 @@ constexpr std::size_t kQuietLooks = 16;
 /// Polls until a peer with nothing to do counts as quiet, and how often such are looked for.
 constexpr std::uint32_t kQuietAfter = 1024, kLeaveEvery = 256;
 constexpr Duration kFirstSleep = Duration::milliseconds(1);
+// A companion has all bytes of writes but this part.
+constexpr std::uint64_t kOthersPart = 16;
+// A switch costs more than shorter writes gain when both sides share a core.
+constexpr std::uint64_t kLong = std::uint64_t{256} << 10;
 constexpr std::string_view kScheme = "shm:";
 constexpr std::size_t kHostDigits = 16;
 constexpr std::size_t kLongestName = 64;
@@ -167,6 +171,27 @@ bool Endpoint::is_silent(NodeId id) const {
   if (control_->is_silent(id)) return true;
   const MappedPeer* const peer = find_peer(id);
   return peer != nullptr && peer->is_linked && !peer->is_broken && !peer->is_up;
+}
+
+std::optional<NodeId> Endpoint::take_companion(std::uint64_t bytes) {
+  std::uint64_t all = 0;
+  Exchange most;
+  MappedPeer* found = nullptr;
+  for (MappedPeer* const peer : up_) {
+    const Exchange exchange = std::exchange(peer->exchange, {});
+    all += exchange.bytes;
+    if (exchange.bytes <= most.bytes) continue;
+    most = exchange;
+    found = peer;
+  }
+  const bool is_only_one = all >= bytes && all - most.bytes <= all / kOthersPart;
+  if (!is_only_one || most.bytes < most.writes * kLong) found = nullptr;
+  if (MappedPeer* const before = std::exchange(told_companion_, found); before != found) {
+    if (before != nullptr) before->consumer.say_companion(false);
+    if (found != nullptr) found->consumer.say_companion(true);
+  }
+  companion_ = found != nullptr && found->producer.is_companion() ? found : nullptr;
+  return companion_ != nullptr ? std::optional(companion_->id) : std::nullopt;
 }
 
 void Endpoint::remove_peer(NodeId id) {

@@ -14,6 +14,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,12 @@ struct Trial {
   std::size_t bytes = 0;  ///< of those that are in the ring
   std::uint64_t end = 0;  ///< of the last one, in the ring
   std::chrono::steady_clock::time_point begun{};
+};
+
+/// Writes that passed.
+struct Exchange {
+  std::uint64_t bytes = 0;
+  std::uint64_t writes = 0;
 };
 
 class Endpoint;
@@ -90,6 +97,7 @@ struct MappedPeer {
   bool is_busy = false;         ///< in the endpoint's list of those that each poll looks at
   std::uint32_t quiet_for = 0;  ///< polls with nothing to do, as far as was looked
   std::uint64_t moved = 0;      ///< both rings' positions when that was looked at
+  Exchange exchange;            ///< of both ways, since companions were looked for
   bool owes_wake = false;       ///< it is to be woken, and the control endpoint had no room
 
   // A `pull` record that is carried out in several steps.
@@ -116,6 +124,7 @@ class Endpoint final : public ShmFabric {
   bool may_reach(std::string_view address) const override;
   SendLane* lane(NodeId to) override;
   bool is_silent(NodeId id) const override;
+  std::optional<NodeId> take_companion(std::uint64_t bytes) override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;
@@ -170,6 +179,7 @@ class Endpoint final : public ShmFabric {
 
   // endpoint_io.cpp
   bool may_fetch(const MappedPeer& peer, const TxOp& op) const;
+  bool tries_ways(const MappedPeer& peer) const;
   bool is_to_fetch(const MappedPeer& peer, const TxOp& op) const;
   void begin_trial(MappedPeer& peer, const TxOp& op);
   static void add_to_trial(MappedPeer& peer, const TxOp& op);
@@ -206,8 +216,10 @@ class Endpoint final : public ShmFabric {
   std::vector<std::unique_ptr<MappedPeer>> peers_;  // by node id
   std::vector<MappedPeer*> up_;
   std::vector<MappedPeer*>
-      busy_;                    // of those: something came or went of late; each poll looks at them
-  std::size_t next_quiet_ = 0;  // in up_: the next quiet peer to look at
+      busy_;  // of those: something came or went of late; each poll looks at them
+  MappedPeer* told_companion_ = nullptr;  // of those: it was told that it is the only one
+  MappedPeer* companion_ = nullptr;       // the same, if it has said so too
+  std::size_t next_quiet_ = 0;            // in up_: the next quiet peer to look at
   std::uint32_t polls_ = 0;
   MappedPeer* touched_ = nullptr;   // by the current batch of `post`
   std::vector<Segment> graveyard_;  // messages in them stay valid until the next poll

@@ -52,14 +52,19 @@ bool Endpoint::may_fetch(const MappedPeer& peer, const TxOp& op) const {
   return op.kind == OpKind::write && peer.may_pull && op.size() >= options_.pull_from;
 }
 
+// Where processes share cores a turn through the ring takes a core from another process. Not from
+// the companion: it has this one's, whose cache has the ring.
+bool Endpoint::tries_ways(const MappedPeer& peer) const {
+  return options_.pull_when_faster || &peer == companion_;
+}
+
 bool Endpoint::is_to_fetch(const MappedPeer& peer, const TxOp& op) const {
-  return may_fetch(peer, op) && (!options_.pull_when_faster || peer.way.fetches());
+  return may_fetch(peer, op) && (!tries_ways(peer) || peer.way.fetches());
 }
 
 // With a write that nothing else of this side delays.
 void Endpoint::begin_trial(MappedPeer& peer, const TxOp& op) {
-  if (!options_.pull_when_faster || peer.trial.is_open || !peer.fetching.empty() ||
-      !may_fetch(peer, op)) {
+  if (!tries_ways(peer) || peer.trial.is_open || !peer.fetching.empty() || !may_fetch(peer, op)) {
     return;
   }
   peer.trial = {
@@ -158,9 +163,11 @@ bool Endpoint::put_chunks(MappedPeer& peer, const TxOp& op, std::uint64_t& done)
     std::memcpy(place, &header, sizeof header);
     gather(op, done, place + sizeof header, size);
     peer.producer.publish(RecordKind::write);
+    peer.exchange.bytes += size;
     has_moved_ = true;
     done += size;
   } while (done < op.size());
+  ++peer.exchange.writes;
   add_to_trial(peer, op);
   return true;
 }
@@ -175,6 +182,8 @@ bool Endpoint::put_pull(MappedPeer& peer, const TxOp& op) {
   }
   std::memcpy(place, &request, sizeof request);
   peer.producer.publish(RecordKind::pull);
+  peer.exchange.bytes += op.size();
+  ++peer.exchange.writes;
   add_to_trial(peer, op);
   return true;
 }
@@ -287,6 +296,8 @@ bool Endpoint::take_write(MappedPeer& peer, std::span<const std::byte> payload) 
   }
   const auto bytes = payload.subspan(sizeof *header);
   if (!bytes.empty()) std::memcpy(target, bytes.data(), bytes.size());
+  peer.exchange.bytes += bytes.size();
+  if (bytes.size() == header->rest) ++peer.exchange.writes;
   has_moved_ = true;
   return true;
 }
@@ -330,10 +341,12 @@ bool Endpoint::take_pull(MappedPeer& peer, std::span<const std::byte> payload) {
       return false;
     }
     peer.pulled += static_cast<std::uint64_t>(n);
+    peer.exchange.bytes += static_cast<std::uint64_t>(n);
     has_moved_ = true;
     budget -= static_cast<std::size_t>(n);
   }
   peer.is_pulling = false;
+  ++peer.exchange.writes;
   return true;
 }
 

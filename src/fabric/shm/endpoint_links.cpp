@@ -158,6 +158,8 @@ bool Endpoint::end_link(MappedPeer& peer, Yield& yield) {
     std::erase(up_, &peer);
     std::erase(busy_, &peer);
     peer.is_busy = false;
+    peer.exchange = {};
+    if (told_companion_ == &peer) told_companion_ = companion_ = nullptr;
     wake_quiet_peers_if_few();
     yield.push(CompletionKind::peer_down, peer.id).incarnation = peer.reported_incarnation;
   }

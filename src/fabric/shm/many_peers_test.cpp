@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/check.hpp"
-#include "fabric/shm/shm.hpp"
+#include "fabric/shm/endpoint_for_test.hpp"
 
 namespace weft::shm {
 namespace {
@@ -18,23 +17,8 @@ namespace {
 constexpr std::uint32_t kPeers = 40;
 constexpr int kUntilQuiet = 3000;  // polls
 
-Instant test_now() {
-  return Instant(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count());
-}
-
 struct Member {
-  explicit Member(std::uint32_t n) : id(n) {
-    ShmOptions options;
-    options.self = id;
-    options.incarnation = Incarnation(1);
-    options.job_id = "many peers";
-    options.secret.assign(32, std::byte{5});
-    auto opened = open_shm(options);
-    WEFT_CHECK(opened.ok(), "{}", opened.error().message);
-    fabric = std::move(*opened);
-  }
+  explicit Member(std::uint32_t n) : id(n), fabric(open_for_test(id)) {}
   void meet(const Member& other) {
     WEFT_CHECK(fabric->add_peer(other.id, Incarnation(1), other.fabric->address()).ok());
   }

@@ -79,6 +79,7 @@ struct RingControl {
   std::uint64_t consumed[16];     ///< the consumer's position, [0] only
   std::uint64_t sleeps[16];       ///< [0]: the consumer wants to be woken by the next record
   std::uint64_t wants_space[16];  ///< [0]: the producer wants to be woken by the next progress
+  std::uint64_t companion[16];    ///< [0]: the producer is the consumer's companion
 };
 inline constexpr std::size_t kRingOffset = 4096;  ///< of the ring behind its control
 static_assert(sizeof(RingControl) <= kRingOffset);
@@ -152,6 +153,10 @@ class Producer {
   /// Says that progress of the consumer shall wake this side; as Consumer::say_sleeping.
   bool say_space_wanted();
   void take_back_space_wanted();
+  /// Returns what the consumer said last by `say_companion`.
+  bool is_companion() const {
+    return std::atomic_ref(ring_.control->companion[0]).load(std::memory_order_relaxed) == 1;
+  }
 
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }
@@ -217,6 +222,11 @@ class Consumer {
   /// and looking again, and does not sleep for long before that can have been seen.
   bool say_sleeping();
   void take_back_sleeping();
+  /// Says whether this side exchanges long writes with the producer's alone.
+  void say_companion(bool is_companion) {
+    std::atomic_ref(ring_.control->companion[0])
+        .store(is_companion ? 1 : 0, std::memory_order_relaxed);
+  }
 
  private:
   std::size_t offset() const { return position_ & (ring_.size - 1); }

@@ -2,7 +2,6 @@
 #include "process/simulated/simulated_program.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +22,7 @@
 #include "process/simulated/hosted_life.hpp"
 #include "process/simulated/program_faults.hpp"
 #include "process/simulated/program_in_world.hpp"
+#include "runtime/clock.hpp"
 #include "sim/job/job_driver.hpp"
 #include "sim/job/job_placer.hpp"
 #include "sim/partition/exchange.hpp"
@@ -73,9 +73,7 @@ class SimulatedLife final : public HostedLife, public JoinedProcess, private Wai
 
 /// Returns the processor time of the thread that all simulated processes share.
 std::int64_t processor_time_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  return thread_processor_time().to_nanoseconds();
 }
 
 SimulatedLife::SimulatedLife(SimulatedRank& rank, std::unique_ptr<SpillMemory> spill,
