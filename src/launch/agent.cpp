@@ -220,6 +220,8 @@ class Agent {
     // As far as it goes: what lacks descriptors says so.
     raise_descriptor_limit(descriptors_of_agent +
                            descriptors_per_agent_rank * (outcomes_.size() + 1));
+    // Of a life that ended well, too: its program may live, and write into the log of outcomes.
+    if (outcomes_.contains(rank)) orphans_.end(*processes_, rank);
     HeldOutcomes& outcomes = outcomes_[rank];
     if (auto held = outcomes.begin_life(); !held) {
       return pipe_.send(agent_message::failed, rank, held.error().message);

@@ -82,6 +82,7 @@ class Launcher final : private HostListener {
   struct Rank {
     Host* host = nullptr;  // null: not of this launcher
     Incarnation incarnation{};
+    Instant started{};
     RankOutput output;
   };
 
@@ -151,9 +152,9 @@ class Launcher final : private HostListener {
   Result<void> start(std::uint32_t index) {
     Rank& rank = ranks_[index];
     rank.incarnation = directory_.begin(index);
-    if (auto started = rank.host->start(index, to_text(description(index))); !started) {
-      return started;
-    }
+    const auto started = rank.host->start(index, to_text(description(index)));
+    if (!started) return started;
+    rank.started = monotonic_now();
     lives_->begin(index);
     rank.output.begin_life(repeats_);
     return {};
@@ -443,6 +444,7 @@ class Launcher final : private HostListener {
           fmt::format("{} before {} had called MPI_Init{}", what, joined ? "all" : "it",
                       joined || end.was_killed ? "" : "; MPI_Comm_spawn starts programs of MPI"));
     }
+    end.lived = monotonic_now() - ranks_[rank].started;
     end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
     if (end.code == 0 && !ending_ && !lives_->is_to_start(rank)) ranks_[rank].output.on_success();
@@ -467,7 +469,7 @@ class Launcher final : private HostListener {
         break;
       case Next::end_job:
         say_(what + lives_->why_not_anew(rank));
-        count(end.code);
+        count(end.code != 0 ? end.code : 1);  // a script may have hidden the code
         return end_all(what);
     }
     tell_if_over();
@@ -504,8 +506,7 @@ class Launcher final : private HostListener {
       count(code_of_lost_host);
       return end_all(why);
     }
-    // The same host ends the remains of the life by itself. When it cannot be reached, its
-    // processes end by themselves.
+    // The same host ends the remains of the life. Where it cannot be reached they end by themselves.
     waiting_[rank] = ranks_[rank].host != &before ? before.clear_at() : Instant{};
   }
 

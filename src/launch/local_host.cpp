@@ -37,6 +37,10 @@ Descriptor LocalHost::open_input(std::uint32_t rank) const {
 
 Result<void> LocalHost::start(std::uint32_t rank, const std::string& description) {
   ProgramFiles files;
+  // Of a life that ended well, too: its program may live, and write into the log of outcomes.
+  const auto at = std::lower_bound(started_.begin(), started_.end(), rank);
+  const bool is_first = at == started_.end() || *at != rank;
+  if (!is_first) orphans_.end(processes_, rank);
   Descriptor output;
   const Descriptor input = open_input(rank);
   if (restarts_) {
@@ -51,8 +55,7 @@ Result<void> LocalHost::start(std::uint32_t rank, const std::string& description
     return execute_program(rank, commands_.of(rank), signals_, std::move(channel), files);
   });
   if (!started) return started;
-  const auto at = std::lower_bound(started_.begin(), started_.end(), rank);
-  if (at == started_.end() || *at != rank) started_.insert(at, rank);
+  if (is_first) started_.insert(at, rank);
   processes_.channel(rank).post(launch_message::job, description);
   return {};
 }

@@ -91,6 +91,7 @@ RankLives::Next RankLives::on_end(std::uint32_t index, const End& end) {
       ++restarts_;
       return start_again(rank);
     }
+    if (rank.returned) return Next::end_job;
   }
   if (end.code != 0) {
     const Next next = after_failure(rank, end);
@@ -108,7 +109,7 @@ RankLives::Next RankLives::after_the_job(Rank& rank, const End& end) {
   // A process that exits or crashes by itself has a code that counts, whenever it does. A script
   // exits with the code of its program's signal. A program that has chosen that code does so in
   // each life, and is not started again for ever.
-  const bool is_hidden = needs_all_ && !end.was_killed && rank.joined && is_code_of_kill(end.code);
+  const bool is_hidden = may_hide_kill(rank, end);
   if (is_hidden) note_failure(rank, end, true);
   if (!is_hidden && (!end.was_killed || end.crashed)) return Next::fail;
   // Nothing of a program follows the function that it gives run_program. A program of MPI goes on
@@ -133,10 +134,21 @@ RankLives::Next RankLives::start_again(Rank& rank) {
   return Next::start_anew;
 }
 
+bool RankLives::may_hide_kill(const Rank& rank, const End& end) const {
+  return needs_all_ && rank.joined && !end.was_killed &&
+         (end.code == 0 || is_code_of_kill(end.code));
+}
+
 void RankLives::note_failure(Rank& rank, const End& end, bool by_itself) {
   Failures& before = failures_of(rank);
-  before.alike = !by_itself ? 0 : end.code == before.code ? before.alike + 1 : 1;
-  before.code = by_itself ? end.code : 0;
+  const bool is_hidden = by_itself && may_hide_kill(rank, end);
+  if (is_hidden && end.lived >= short_life) by_itself = false;
+  const bool is_alike = end.code == before.code && (!is_hidden || before.rank == &rank);
+  before = {.code = by_itself ? end.code : 0,
+            .rank = &rank,
+            .alike = !by_itself ? 0
+                     : is_alike ? before.alike + 1
+                                : 1};
 }
 
 std::string RankLives::describe(std::uint32_t rank, int status) const {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/time.hpp"
+
 namespace weft {
 
 /// A rank has one life at a time. Its process joins the job (it may be no program of weft's, and
@@ -59,6 +61,7 @@ class RankLives {
     bool crashed = false;     ///< by a signal that it brought on itself, such as SIGSEGV
     bool can_start = true;    ///< another life could do better
     bool is_refused = false;  ///< those that had it started were told that it is not there
+    Duration lived{};         ///< from the start of the process
   };
   enum class Next {
     nothing,
@@ -74,7 +77,10 @@ class RankLives {
   std::string describe(std::uint32_t rank, int status) const;
   /// A rank that repeats itself fails again: after so many lives in a row that ended by themselves
   /// in the same way, it is not started anew. With `restart_all` those of all ranks count together.
+  /// An end that may be a kill which a script hides counts only in a row of one rank's, and if the
+  /// life was short.
   static constexpr std::uint32_t most_alike = 10;
+  static constexpr Duration short_life = Duration::seconds(60);
   static constexpr const char* alike = " ten times in a row; another life would do the same";
   static constexpr const char* alike_of_all =
       ", the tenth rank in a row that ended in this way; another start would do the same";
@@ -106,9 +112,11 @@ class RankLives {
 
  private:
   enum class State : std::uint8_t { not_ours, runs, resting, to_start, ended };
+  struct Rank;
   struct Failures {
-    int code = 0;             // of the life before, where that ended by itself
-    std::uint32_t alike = 0;  // lives in a row that ended by themselves with that code
+    int code = 0;                // of the life before, where that ended by itself
+    const Rank* rank = nullptr;  // whose life that was
+    std::uint32_t alike = 0;     // lives in a row that ended by themselves with that code
   };
   struct Rank {
     State state = State::not_ours;
@@ -128,6 +136,8 @@ class RankLives {
   bool has_vanished(const Rank& rank) const {
     return needs_all_ && rank.joined && !(rank.returned && rank.ended_job) && !rank.exits;
   }
+  /// An end that a script makes of its program's kill.
+  bool may_hide_kill(const Rank& rank, const End& end) const;
   void note_failure(Rank& rank, const End& end, bool by_itself);
   Next after_failure(Rank& rank, const End& end);
   Next after_the_job(Rank& rank, const End& end);

@@ -82,6 +82,42 @@ TEST(rank_lives, a_rank_that_fails_in_the_same_way_ten_times_in_a_row_is_not_sta
   EXPECT_EQ(lives.why_not_anew(1), "");
 }
 
+TEST(rank_lives,
+     a_kill_that_a_script_hides_counts_only_after_a_short_life_and_in_a_row_of_one_rank) {
+  RankLives lives = running(3, {.restart = true, .restart_all = true, .most_restarts = 1000});
+  lives.on_needs_all();
+  const auto dies = [&](std::uint32_t rank, int code, Duration lived) {
+    for (std::uint32_t i = 0; i < 3; ++i) lives.on_joined(i);
+    const Next next = lives.on_end(rank, {.code = code, .lived = lived});
+    if (next != Next::start_anew) return next;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      if (i == rank) continue;
+      EXPECT_EQ(lives.on_end(i, killed), Next::start_too);
+    }
+    for (std::uint32_t i = 0; i < 3; ++i) lives.begin(i);
+    return next;
+  };
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    ASSERT_EQ(dies(i % 3, 137, Duration{}), Next::start_anew) << "of different ranks";
+  }
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(dies(0, 143, RankLives::short_life), Next::start_anew) << "after long lives";
+  }
+  for (int i = 0; i < 9; ++i) ASSERT_EQ(dies(0, 0, Duration{}), Next::start_anew) << "vanished";
+  EXPECT_EQ(dies(0, 137, Duration{}), Next::start_anew) << "in another way";
+  for (int i = 0; i < 8; ++i) ASSERT_EQ(dies(0, 137, Duration{}), Next::start_anew);
+  EXPECT_EQ(dies(0, 137, Duration{}), Next::end_job);
+}
+
+TEST(rank_lives, a_rank_that_vanishes_after_it_returned_and_is_not_started_again_ends_the_job) {
+  RankLives lives = running(2, {.restart = true, .most_restarts = 0});
+  lives.on_needs_all();
+  lives.on_joined(0);
+  lives.on_joined(1);
+  lives.on_returned(0);
+  EXPECT_EQ(lives.on_end(0, succeeded), Next::end_job) << "it has not left MPI_Finalize";
+}
+
 TEST(rank_lives, a_program_beyond_a_limit_or_behind_its_own_timer_failed_by_itself) {
   for (const int signal : {SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM}) {
     EXPECT_TRUE(RankLives::End::of(signal).crashed) << signal;

@@ -38,9 +38,10 @@ class KeepingWatch {
   KeepingWatch(const Limits& limits, Instant begun, TooMuch too_much)
       : limits_(limits), begun_(begun), too_much_(std::move(too_much)) {}
 
-  /// A message of that size was copied.
+  /// A message of that size was copied. What lasted longer was no copy: others had the core.
   void took(Duration time, ByteCount size) {
-    time_ = time_ + time;
+    const auto most = static_cast<std::int64_t>(size.value()) * most_ns_per_byte;
+    time_ = time_ + std::min(time, Duration::nanoseconds(most));
     timed_ = timed_ + size;
   }
   /// `kept` is all that is kept; `is_full`: messages wait for room among it.
@@ -53,6 +54,8 @@ class KeepingWatch {
 
  private:
   static constexpr std::uint64_t between_looks = 64 << 10;
+  /// Of a copy to new memory, where a page of 4 KiB takes the kernel as long as anywhere.
+  static constexpr std::int64_t most_ns_per_byte = 4;
 
   /// Short messages are copied while they are sent; they take as long for a byte as long ones.
   Duration cost(ByteCount kept) const;

@@ -54,6 +54,18 @@ TEST(keeping_watch, messages_that_are_not_timed_count_like_those_that_are) {
   EXPECT_EQ(watch.told().size(), 1u);
 }
 
+TEST(keeping_watch, a_copy_that_lost_its_core_does_not_count_for_more_than_a_slow_one) {
+  Watched watch({.memory = plenty, .share_of_time = 0.1});
+  // A whole slice of somebody else, for 40 KiB, would make 200 ms of the short messages.
+  watch->took(Duration::milliseconds(8), ByteCount::kib(40));
+  watch->look(at(1.0), ByteCount::mib(1), false);
+  EXPECT_TRUE(watch.told().empty());
+  watch->look(at(1.0), ByteCount(31'000'000), false);  // 4 ns each
+  EXPECT_TRUE(watch.told().empty());
+  watch->look(at(1.0), ByteCount(32'000'000), false);
+  EXPECT_EQ(watch.told().size(), 1u);
+}
+
 TEST(keeping_watch, short_messages_alone_count_as_copied_at_10_GB_a_second) {
   Watched watch({.memory = plenty, .share_of_time = 0.1});
   watch->look(at(1.0), ByteCount(1'249'000'000), false);
@@ -94,11 +106,11 @@ TEST(keeping_watch, a_message_without_room_on_a_disk_names_the_disk) {
 }
 
 TEST(keeping_watch, memory_is_told_also_after_time_was) {
-  Watched watch({.memory = ByteCount::mib(2), .share_of_time = 0.1});
-  watch->took(Duration::seconds(1), ByteCount::mib(1));
-  watch->look(at(1.0), ByteCount::mib(1), false);
-  watch->look(at(1.0), ByteCount::mib(2), false);
-  watch->look(at(1.0), ByteCount::mib(3), false);
+  Watched watch({.memory = ByteCount::mib(200), .share_of_time = 0.1});
+  watch->took(Duration::milliseconds(300), ByteCount::mib(100));
+  watch->look(at(1.0), ByteCount::mib(100), false);
+  watch->look(at(1.0), ByteCount::mib(200), false);
+  watch->look(at(1.0), ByteCount::mib(300), false);
   ASSERT_EQ(watch.told().size(), 2u);
   EXPECT_EQ(watch.told()[0][0], 't');
   EXPECT_EQ(watch.told()[1][0], 'm');

@@ -55,6 +55,14 @@ class AskingSink : public ::testing::Test {
     }
     return asked;
   }
+  /// The peer answers requests, so many of them from the first.
+  void get_going(Serial until) {
+    for (Serial s = taken_.text.size(); s < until; ++s) {
+      (void)asks();
+      answer(s, 'a');
+    }
+    (void)asks();
+  }
   static std::vector<Serial> from_to(Serial from, Serial to) {
     std::vector<Serial> all;
     for (Serial s = from; s < to; ++s) all.push_back(s);
@@ -66,46 +74,122 @@ class AskingSink : public ::testing::Test {
   Taken taken_;
 };
 
-TEST_F(AskingSink, has_many_requests_under_way) {
-  EXPECT_EQ(asks(), from_to(0, 64));
-  for (Serial s = 0; s < 31; ++s) answer(s, 'a');
-  EXPECT_EQ(asks(), from_to(64, 64)) << "half of them are still to come";
-  answer(31, 'b');
-  EXPECT_EQ(asks(), from_to(64, 96));
-  EXPECT_EQ(taken_.text, std::string(31, 'a') + 'b');
+TEST_F(AskingSink, asks_for_one_until_the_peer_has_any) {
+  EXPECT_EQ(asks(), from_to(0, 1));
+  EXPECT_EQ(asks(), from_to(1, 1));
+}
+
+TEST_F(AskingSink, has_the_more_requests_under_way_the_more_come) {
+  EXPECT_EQ(asks(), from_to(0, 1));
+  answer(0, 'a');
+  EXPECT_EQ(asks(), from_to(1, 3));
+  answer(1, 'a');
+  EXPECT_EQ(asks(), from_to(3, 6));
+  get_going(100);
+  EXPECT_EQ(taken_.text, std::string(100, 'a'));
+}
+
+TEST_F(AskingSink, has_no_more_than_64_requests_under_way) {
+  Serial asked = 0;
+  for (Serial s = 0; s < 1000; ++s) {
+    asked += asks().size();
+    EXPECT_LE(asked, s + 64);
+    EXPECT_TRUE(s < 10 || asked >= s + 32) << s;
+    answer(s, 'a');
+  }
 }
 
 TEST_F(AskingSink, takes_messages_that_come_by_themselves_from_some_place_on) {
-  (void)asks();
-  for (Serial s = 0; s < 3; ++s) answer(s, 'a');
+  get_going(10);
   // The peer sends a new one before it has heard of the requests, and answers those that it can.
-  hear({.kind = FrameKind::eager, .flow = flow, .serial = 5}, "d");
-  answer(3, 'b');
-  answer(4, 'c');
-  EXPECT_EQ(taken_.text, "aaabcd");
-  hear({.kind = FrameKind::eager, .flow = flow, .serial = 6}, "e");
-  for (Serial s = 7; s < 200; ++s) hear({.kind = FrameKind::eager, .flow = flow, .serial = s}, "f");
+  hear({.kind = FrameKind::eager, .flow = flow, .serial = 12}, "d");
+  answer(10, 'b');
+  answer(11, 'c');
+  EXPECT_EQ(taken_.text, std::string(10, 'a') + "bcd");
+  for (Serial s = 13; s < 200; ++s) {
+    hear({.kind = FrameKind::eager, .flow = flow, .serial = s}, "f");
+  }
   EXPECT_EQ(asks(), std::vector<Serial>{});
-  EXPECT_EQ(taken_.text, "aaabcde" + std::string(193, 'f'));
+  EXPECT_EQ(taken_.text, std::string(10, 'a') + "bcd" + std::string(187, 'f'));
 }
 
 TEST_F(AskingSink, asks_again_for_what_is_not_kept_when_it_gets_there) {
-  (void)asks();
-  hear({.kind = FrameKind::gone, .flow = flow, .serial = 2});
-  answer(0, 'a');
+  get_going(10);
+  hear({.kind = FrameKind::gone, .flow = flow, .serial = 12});
+  answer(10, 'b');
   EXPECT_EQ(asks(), std::vector<Serial>{});
-  answer(1, 'b');
-  EXPECT_EQ(asks(), from_to(2, 3));
-  hear({.kind = FrameKind::gone, .flow = flow, .serial = 2});
-  EXPECT_EQ(taken_.text, "ab!");
+  answer(11, 'c');
+  EXPECT_EQ(asks(), from_to(12, 13));
+  hear({.kind = FrameKind::gone, .flow = flow, .serial = 12});
+  EXPECT_EQ(taken_.text, std::string(10, 'a') + "bc!");
 }
 
 TEST_F(AskingSink, asks_anew_on_another_connection) {
-  (void)asks();
-  answer(0, 'a');
+  get_going(10);
   machine_.on_completion(Instant(), {.kind = CompletionKind::peer_down, .peer = peer}, out_);
   connect();
-  EXPECT_EQ(asks(), from_to(1, 65));
+  EXPECT_EQ(asks(), from_to(10, 11));
+}
+
+/// One machine whose peer asks for messages that do not exist yet.
+class AskedAhead : public ::testing::Test {
+ protected:
+  void connect(std::uint64_t granted) {
+    machine_.on_completion(
+        Instant(), {.kind = CompletionKind::peer_up, .peer = peer, .incarnation = Incarnation(1)},
+        out_);
+    hear({.kind = FrameKind::hello, .version = protocol_version, .granted = granted});
+    for (Serial s = 0; s < 3; ++s) {
+      hear({.kind = FrameKind::get, .flow = flow, .serial = s});
+    }
+    (void)sent();
+  }
+  void hear(const Frame& frame) {
+    std::vector<std::byte> bytes(longest_control_frame);
+    wire::Writer writer(bytes);
+    encode(writer, frame);
+    bytes.resize(writer.size());
+    machine_.on_completion(Instant(), {.peer = peer, .data = bytes}, out_);
+  }
+  void send() { machine_.send(peer, flow, std::as_bytes(std::span("abc", 3))); }
+  /// Whether the messages that leave now are answers.
+  std::vector<bool> sent() {
+    std::vector<bool> are_answers;
+    for (bool has_more = true; has_more;) {
+      has_more = !machine_.pump(out_);
+      for (const TxOp& op : out_.tx.view()) {
+        const auto frame = decode(op.segments[0]);
+        if (frame && frame->kind == FrameKind::eager) are_answers.push_back(frame->asked);
+      }
+      out_.posted(out_.tx.size());
+    }
+    return are_answers;
+  }
+
+  MessageMachine machine_{{.self = NodeId(0), .nodes = 2, .inbox = ByteCount::mib(1)}, Instant()};
+  TransmitQueue out_{64, 16 << 10};
+};
+
+TEST_F(AskedAhead, hears_by_a_message_that_comes_by_itself_that_it_need_not_ask) {
+  connect(1 << 20);
+  for (int i = 0; i < 3; ++i) send();
+  EXPECT_EQ(sent(), (std::vector{false, false, false}));
+  send();
+  EXPECT_EQ(sent(), std::vector{false});
+}
+
+TEST_F(AskedAhead, gets_answers_from_the_first_that_has_no_room_on) {
+  connect(credit_cost(3));
+  for (int i = 0; i < 2; ++i) send();
+  EXPECT_EQ(sent(), (std::vector{true, false})) << "answers leave first";
+}
+
+TEST_F(AskedAhead, gets_answers_where_it_has_no_room_for_what_comes_by_itself) {
+  connect(0);
+  for (int i = 0; i < 3; ++i) send();
+  EXPECT_EQ(sent(), (std::vector{true, true, true}));
+  send();
+  EXPECT_EQ(sent(), std::vector<bool>{});
 }
 
 }  // namespace

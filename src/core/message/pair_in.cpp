@@ -171,6 +171,7 @@ void PairIn::connected(bool pull) {
   // All of them first: when credit is short, to ask for one is to ask for all.
   flows_.for_each_active([&](Flow& flow) {
     flow.asked_until = 0;
+    flow.ahead = 1;
     for (std::size_t i = 0; i < flow.posted.size(); ++i) {
       Posted& posted = flow.posted[i];
       if (posted.operation != Operation{} && std::exchange(posted.asked, false)) ++unasked_;
@@ -234,12 +235,13 @@ void PairIn::ask(Flow& flow, Serial serial, Posted& posted) {
 }
 
 /// A sink takes all messages of its flow. After a restart each has to be asked for: a way there and
-/// back for each would take long.
+/// back for each would take long. Most flows have none to repeat, so the rows grow with what comes.
 void PairIn::ask_for_sink(Flow& flow, Serial serial) {
   const bool is_row = pull_ && serial < pushed_from(flow) && !flow.asks_singly;
-  const Serial end = is_row ? std::min(serial + most_ahead, pushed_from(flow)) : serial + 1;
-  const bool is_enough = !is_row || end < flow.asked_until + most_ahead / 2;
+  const Serial end = is_row ? std::min(serial + flow.ahead, pushed_from(flow)) : serial + 1;
+  const bool is_enough = !is_row || end < flow.asked_until + flow.ahead / 2;
   if (serial < flow.asked_until && is_enough) return;
+  if (is_row) flow.ahead = std::min(flow.ahead * 2, most_ahead);
   for (Serial s = std::max(serial, flow.asked_until); s < end; ++s) {
     pending_gets_.push_back({&flow, s});
   }

@@ -114,7 +114,7 @@ class PairIn {
  private:
   /// The sender keeps track of so many frames before it must be told that they came.
   static constexpr std::uint64_t most_untold = 256;
-  /// Messages that a sink asks for at a time, where each has to be asked for.
+  /// Messages that a sink asks for at a time, where each has to be asked for and many come.
   static constexpr Serial most_ahead = 64;
   /// No message has so high a number: the connection has had no eager frame.
   static constexpr Serial nowhere = ~Serial{0};
@@ -168,6 +168,7 @@ class PairIn {
     Serial forgotten = 0;          // as last reported to the peer
     Sink* sink = nullptr;          // with it, one is posted, again and again
     Serial asked_until = 0;        // with a sink: those before were, in this connection
+    Serial ahead = 1;              // with a sink: how many it asks for at a time
     bool asks_singly = false;      // with a sink: what it asked for ahead did not come
     bool is_awaited = false;       // with a sink: see `listens`
     GrowingRing<Posted> posted;    // those before `next`; the first is not over

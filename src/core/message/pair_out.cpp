@@ -19,7 +19,7 @@ void PairOut::rest_idle_flows() {
   const auto mark = [](const Place& place) {
     if (place.flow != nullptr) place.flow->in_use = true;
   };
-  for (std::size_t i = 0; i < pushes_.size(); ++i) mark(pushes_[i]);
+  for (std::size_t i = 0; i < pushes_.size(); ++i) mark(pushes_[i].place);
   for (std::size_t i = 0; i < answers_.size(); ++i) mark(answers_[i].place);
   for (std::size_t i = 0; i < writing_.size(); ++i) mark(writing_[i].place);
   for (std::size_t i = 0; i < unheard_.size(); ++i) mark(unheard_[i].place);
@@ -58,14 +58,23 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   to.kept.push_back(std::move(kept));
   // A peer may ask twice for one message.
   while (!to.asked.empty() && to.asked.front().serial < serial) to.asked.pop_front();
-  if (!to.asked.empty() && to.asked.front().serial == serial) {
+  const bool is_asked = !to.asked.empty() && to.asked.front().serial == serial;
+  if (!is_asked || comes_by_itself(bytes)) {
+    if (is_asked) to.asked.pop_front();
+    queue_push({&to, serial}, bytes);
+  } else {
     const RemoteRegion region = to.asked.front().region;
     to.asked.pop_front();
     answer(to, serial, region);
-  } else {
-    pushes_.push_back({&to, serial});
   }
   return operation;
+}
+
+/// A receiver that asks for each message, since it does not know which ones are older, hears by a
+/// new one that comes by itself that it need not. That must not have to wait for credit: its
+/// receiver asks for it no more.
+bool PairOut::comes_by_itself(std::span<const std::byte> bytes) const {
+  return up_ && !is_large(bytes) && spent_ + pushes_cost_ + cost_of_push(bytes) <= granted_;
 }
 
 /// Releases the copies of messages in flight over a lossless connection, which needs none. A copy
@@ -125,6 +134,7 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
 /// yet.
 void PairOut::push_again(bool all) {
   pushes_.clear();
+  pushes_cost_ = 0;
   std::vector<std::tuple<std::uint64_t, Place>> places;
   flows_.for_each_active([&](Flow& flow) {
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
@@ -136,7 +146,8 @@ void PairOut::push_again(bool all) {
   });
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
-  for (const auto& [order, place] : places) pushes_.push_back(place);
+  for (const auto& [order, place] : places)
+    queue_push(place, place.flow->find(place.serial)->bytes);
 }
 
 void PairOut::disconnected() {
@@ -383,17 +394,17 @@ bool PairOut::pump(TransmitQueue& out) {
   }
   if (pump_writing(out) == Pumped::no_room) return false;
   while (!pushes_.empty()) {
-    const Place place = pushes_.front();
+    const auto [place, cost] = pushes_.front();
     const Kept* kept = place.flow->find(place.serial);
     const bool needed = kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&
                         kept->answered_in != connection_;
     if (needed) {
-      const std::uint64_t cost = credit_cost(is_large(kept->bytes) ? 0 : kept->bytes.size());
       if (spent_ + cost > granted_) return true;  // until there is credit, or it is asked for
       if (!pump_push(place, out)) return false;
       spent_ += cost;
     }
     pushes_.pop_front();
+    pushes_cost_ -= cost;
   }
   return true;
 }

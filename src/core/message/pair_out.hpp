@@ -185,6 +185,10 @@ class PairOut {
     Flow* flow = nullptr;
     Serial serial = 0;
   };
+  struct Push {
+    Place place;
+    std::uint64_t cost = 0;  // credit
+  };
   struct Answer {
     Place place;
     RemoteRegion region;
@@ -281,6 +285,15 @@ class PairOut {
   void rest_idle_flows();
   void answer(Flow& flow, Serial serial, const RemoteRegion& region);
   void answer_what_was_asked(Flow& flow);
+  bool comes_by_itself(std::span<const std::byte> bytes) const;
+  std::uint64_t cost_of_push(std::span<const std::byte> bytes) const {
+    return credit_cost(is_large(bytes) ? 0 : bytes.size());
+  }
+  void queue_push(const Place& place, std::span<const std::byte> bytes) {
+    const std::uint64_t cost = cost_of_push(bytes);
+    pushes_.push_back({place, cost});
+    pushes_cost_ += cost;
+  }
   std::optional<std::span<const std::byte>> bytes_of(const Place& place);
   bool pump_answer(const Answer& answer, TransmitQueue& out);
   bool pump_small(const Place& place, TransmitQueue& out);
@@ -315,7 +328,8 @@ class PairOut {
   BodyPool& bodies_;
   Operations& operations_;
   FlowTable<Flow> flows_;
-  GrowingRing<Place> pushes_;
+  GrowingRing<Push> pushes_;
+  std::uint64_t pushes_cost_ = 0;  // of all of them
   GrowingRing<Answer> answers_;
   GrowingRing<Answer> writing_;   // those of `answers_` that take writes
   GrowingRing<Unheard> unheard_;  // in the order of their frames, which a credit counts

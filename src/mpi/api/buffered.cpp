@@ -58,11 +58,12 @@ struct BufferedSends {
       return cost(bytes) <= buffer.bytes - buffer.taken;
     };
     Transfer& transfer = *library().transfer;
-    const auto finds_room = [&]() -> std::int64_t {
+    const auto finds_room = [&]() -> std::optional<std::int64_t> {
       if (fits()) return 1;
       const Instant end = library().process->now() + patience;
-      for (int look = 0; look < most_looks && !transfer.failure(); ++look) {
+      for (int look = 0; look < most_looks; ++look) {
         transfer.turn();
+        if (transfer.failure()) return std::nullopt;
         if (fits()) return 1;
         if (library().process->now() >= end) return 0;
       }
@@ -170,6 +171,7 @@ int send_buffered(Message& message) {
   const std::uint64_t bytes = message.buffer.bytes();
   const Buffered own = sends().buffer_for(*message.communicator);
   if (own == nullptr || !sends().find_room(*own, bytes)) {
+    if (library().transfer->failure()) return message.call.settle(message.communicator);
     const AttachedBuffer full = own != nullptr ? *own : AttachedBuffer();
     return message.call.fail(message.communicator, MPI_ERR_BUFFER,
                              "a message of {} bytes has no room: {} of the {} bytes of the "

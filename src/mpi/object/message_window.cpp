@@ -16,8 +16,9 @@ constexpr std::int32_t answer_tag = 1;  // of one target in the order in which i
 constexpr std::int32_t posted_tag = 2;
 constexpr std::int32_t completed_tag = 3;
 
-/// In which readers may go before a writer that waits.
-constexpr std::uint32_t most_eras = 256;
+/// In which readers may go before a writer that waits. Readers that need each other for ever, in
+/// one barrier after the other, would hang behind it in the end: so it waits for seconds.
+constexpr std::uint32_t most_eras = 1 << 16;
 
 enum class Kind : std::uint8_t {
   put,

@@ -65,7 +65,8 @@ class Questions {
   /// the same, and does not do it again.
   template <class Act>
   std::int64_t once(Act&& act);
-  /// The same of what mostly gives `usual`: then it takes no memory.
+  /// The same of what mostly gives `usual`: then it takes no memory. An `act` that gives nothing
+  /// was of no use, because the job ends: nothing of it remains, and the result is `usual`.
   template <class Act>
   std::int64_t once_mostly(std::int64_t usual, Act&& act);
   /// Whether what is found anew in each life is what an earlier life found.
@@ -208,13 +209,14 @@ std::int64_t Questions::once_mostly(std::int64_t usual, Act&& act) {
     return found != nullptr ? static_cast<std::int64_t>(found->value) : usual;
   }
   if (log != nullptr && options_.is_lost) need_log();
-  const std::int64_t gave = act();
-  if (log != nullptr && gave == usual) {
+  const std::optional<std::int64_t> gave = act();
+  if (!gave) return usual;
+  if (log != nullptr && *gave == usual) {
     log->miss();
   } else if (log != nullptr) {
-    record({.kind = determinant::Kind::number, .value = static_cast<std::uint64_t>(gave)});
+    record({.kind = determinant::Kind::number, .value = static_cast<std::uint64_t>(*gave)});
   }
-  return gave;
+  return *gave;
 }
 
 template <class Act>

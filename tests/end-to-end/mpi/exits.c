@@ -132,6 +132,17 @@ static void vanishes(int exits) {
   if (rank == 0) printf("rank 0 is done\n");
 }
 
+/// The script ends well while its program goes on, outside of MPI. The next life must be alone.
+static void is_left_by_its_script(void) {
+  pass(1, 0, 100);
+  if (rank == 0 && is_first()) {
+    kill(getppid(), SIGTERM);
+    for (;;) pause();
+  }
+  MPI_Finalize();
+  if (rank == 0) printf("rank 0 is done\n");
+}
+
 /// What rank 1 sends differs in each life. It has not printed times when it notices.
 static void draws_after_times(void) {
   for (int i = 0; i < 20; ++i) {
@@ -166,6 +177,7 @@ int main(int argc, char** argv) {
   if (strcmp(argv[2], "hidden") == 0) is_hidden();
   if (strcmp(argv[2], "vanishes") == 0) vanishes(0);
   if (strcmp(argv[2], "exits") == 0) vanishes(1);
+  if (strcmp(argv[2], "orphan") == 0) is_left_by_its_script();
   if (strcmp(argv[2], "draws") == 0) draws_after_times();
   if (strcmp(argv[2], "full") == 0) fills_log();
   return 0;

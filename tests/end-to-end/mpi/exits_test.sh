@@ -43,6 +43,11 @@ run vanishes -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$programs"/mp
 printed "$done_"
 grep -q 'rank 0 .*, but its program neither left MPI_Finalize nor exited; starting it anew' "$dir/err" ||
   fail "vanishes says '$(cat "$dir/err")'"
+# shellcheck disable=SC2016
+run orphan -n 2 --restart on-failure -- sh -c 'trap "exit 0" TERM; "$0" "$@" & wait' "$programs"/mpi_exits \
+  "$dir/orphan" orphan
+printed "$done_"
+! pgrep -f "$dir/orphan" >/dev/null || fail "the program of a script that had ended lives on"
 mkdir "$dir/exits"
 code=0
 timeout 60 "$weft" run -n 2 --restart on-failure -- sh -c "$hiding; exit 0" "$programs"/mpi_exits "$dir/exits" exits \
