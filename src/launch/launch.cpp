@@ -506,7 +506,7 @@ class Launcher final : private HostListener {
       count(code_of_lost_host);
       return end_all(why);
     }
-    // The same host ends the remains of the life. Where it cannot be reached they end by themselves.
+    // The same host ends the remains of the life. Those on another one end by themselves.
     waiting_[rank] = ranks_[rank].host != &before ? before.clear_at() : Instant{};
   }
 
