@@ -99,6 +99,12 @@ struct WaitHint {
   bool moving = false;
 };
 
+/// See `Fabric::take_companion`.
+struct Companion {
+  NodeId peer{};
+  std::uint64_t bytes = 0;  ///< exchanged since the last call; 0: a long write is still under way
+};
+
 /// The way to one peer for messages that nothing delays: they are written where they leave from. It
 /// lives as long as its endpoint, and is used from `peer_up` to `peer_down`.
 class SendLane {
@@ -168,7 +174,7 @@ class Fabric {
   /// writes since the last call, at least `bytes` of them and in long writes, if that peer finds
   /// the same. The two copy or wait by turns, so that they may share a core. None where peers do
   /// not share memory.
-  virtual std::optional<NodeId> take_companion(std::uint64_t bytes) {
+  virtual std::optional<Companion> take_companion(std::uint64_t bytes) {
     (void)bytes;
     return std::nullopt;
   }

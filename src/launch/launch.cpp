@@ -447,7 +447,7 @@ class Launcher final : private HostListener {
     end.lived = monotonic_now() - ranks_[rank].started;
     end.is_refused = worlds_ && worlds_->of(rank).is_refused;
     const Next next = lives_->on_end(rank, end);
-    if (end.code == 0 && !ending_ && !lives_->is_to_start(rank)) ranks_[rank].output.on_success();
+    if (end.code == 0 && !ending_ && next == Next::nothing) ranks_[rank].output.on_success();
     check_output(rank);
     end_output(ranks_[rank], lives_->is_to_start(rank));
     if (ending_ || error_) return count(end.code);

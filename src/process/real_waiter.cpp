@@ -53,11 +53,11 @@ void RealWaiter::idle(Instant now, Fabric& fabric, Instant deadline) {
 }
 
 void RealWaiter::follow_companion(Instant now, Fabric& fabric) {
-  std::optional<std::uint32_t> place;
+  std::optional<Company::Exchange> exchange;
   if (const auto companion = fabric.take_companion(company_->least_bytes(now))) {
-    place = companion->value();
+    exchange = {.place = companion->peer.value(), .bytes = companion->bytes};
   }
-  sleeper_.keep_to(company_->look(now, thread_processor_time(), place));
+  sleeper_.keep_to(company_->look(now, exchange));
 }
 
 void RealWaiter::asked_in_vain() {

@@ -12,13 +12,19 @@
 namespace weft {
 
 /// Two that exchange long messages with each other alone copy or wait by turns. On one core they
-/// take it from each other only, and each copies from its own cache. Where a core for each is free
-/// they part, since one then hears of the other's copy without a switch: whether it is free shows
-/// only while they are apart, so that they part now and then. All processes of a machine do so at
-/// the same time. One thread.
+/// take it from each other only, and each copies from its own cache. But they lose by it where a
+/// core for each is free, or where several pairs meet on one core. So they try now and then what
+/// the other way gives, all processes of a machine at the same time. One thread.
 class Company {
  public:
   static constexpr Duration period = Duration::milliseconds(10);
+  /// One of so many periods is for the other way.
+  static constexpr std::int64_t periods_per_trial = 16;
+
+  struct Exchange {
+    std::uint32_t place = 0;  ///< the companion's
+    std::uint64_t bytes = 0;  ///< since the last `look`; 0: unknown
+  };
 
   /// `place`: the driver's own.
   explicit Company(std::uint32_t place) : place_(place) {}
@@ -29,26 +35,42 @@ class Company {
   std::uint64_t least_bytes(Instant now) const {
     return static_cast<std::uint64_t>((now - looked_at_).to_nanoseconds() * bytes_per_nanosecond);
   }
-  /// `processor_time`: of this thread, since its begin. `companion`: its place. Returns the place
-  /// to go to: the own one, or the lower one of both.
-  std::uint32_t look(Instant now, Duration processor_time, std::optional<std::uint32_t> companion) {
+  /// Returns the place to go to: the own one, or the lower one of both.
+  std::uint32_t look(Instant now, const std::optional<Exchange>& companion) {
     const Duration passed = now - std::exchange(looked_at_, now);
-    const Duration used = processor_time - std::exchange(used_, processor_time);
-    if (!is_together_) has_to_share_ = used < passed * 3 / 4;
+    if (!companion || companion->place != companion_) rates_ = {};
+    companion_ = companion ? std::optional(companion->place) : std::nullopt;
+    if (!companion) {
+      is_together_ = false;
+      return place_;
+    }
+    if (companion->bytes > 0 && passed < most_passed) {
+      const double rate = static_cast<double>(companion->bytes) / passed.to_seconds();
+      double& usual = is_together_ ? rates_.together : rates_.apart;
+      usual = usual > 0 ? (usual + rate) / 2 : rate;
+    }
     const bool is_trial = (now - Instant{}).ticks() / period.ticks() % periods_per_trial == 0;
-    is_together_ = companion.has_value() && has_to_share_ && !is_trial;
-    return is_together_ ? std::min(place_, *companion) : place_;
+    // It is tried at once if that was never done.
+    const bool is_better = rates_.together == 0 || rates_.together > rates_.apart;
+    is_together_ = is_trial ? !is_better : is_better;
+    return is_together_ ? std::min(place_, companion->place) : place_;
   }
 
  private:
   static constexpr std::int64_t bytes_per_nanosecond = 3;
-  static constexpr std::int64_t periods_per_trial = 16;
+  /// A rate of a longer time says nothing of what one way gives: the program computed meanwhile.
+  static constexpr Duration most_passed = period * 4;
+
+  struct Rates {  // bytes per second; 0: unknown
+    double together = 0;
+    double apart = 0;
+  };
 
   std::uint32_t place_;
   Instant looked_at_{};
-  Duration used_{};
+  std::optional<std::uint32_t> companion_;
+  Rates rates_;
   bool is_together_ = false;
-  bool has_to_share_ = false;  // others had the core, or it slept, while it was apart
 };
 
 }  // namespace weft

@@ -3,72 +3,87 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace weft {
 namespace {
 
-/// A driver at place 3, from the begin of a round of periods on.
+constexpr std::uint32_t own = 3, lower = 1, higher = 7;
+
+/// A driver, and what a companion exchanges with it in a period, by whether they are together.
 class Driver {
  public:
-  Driver() { company_.look(now_, used_, std::nullopt); }
-  /// One period, of which it had the core for this part, in percent.
-  std::uint32_t period(int percent, std::optional<std::uint32_t> companion) {
+  Driver() { company_.look(now_, std::nullopt); }
+  std::uint32_t period(std::uint32_t companion, std::uint64_t together, std::uint64_t apart) {
     now_ = now_ + Company::period;
-    used_ = used_ + Company::period * percent / 100;
-    return company_.look(now_, used_, companion);
+    place_ = company_.look(
+        now_, Company::Exchange{.place = companion, .bytes = place_ == own ? apart : together});
+    return place_;
+  }
+  std::uint32_t period_alone() {
+    now_ = now_ + Company::period;
+    return place_ = company_.look(now_, std::nullopt);
+  }
+  /// Of so many periods those in which it went to the companion's place.
+  int together(int periods, std::uint64_t together, std::uint64_t apart) {
+    int count = 0;
+    for (int i = 0; i < periods; ++i) count += period(lower, together, apart) == lower ? 1 : 0;
+    return count;
   }
   Instant now() const { return now_; }
   const Company& company() const { return company_; }
 
  private:
-  Instant now_ = Instant{} + Company::period * 160;
-  Duration used_{};
-  Company company_{3};
+  Instant now_ = Instant{} + Company::period * (10 * Company::periods_per_trial);
+  Company company_{own};
+  std::uint32_t place_ = own;
 };
 
-TEST(company, goes_to_the_lower_place_of_both_where_the_core_is_shared) {
+TEST(company, goes_to_the_lower_place_of_both) {
   Driver driver;
-  EXPECT_EQ(driver.period(50, 1), 1U);
-  EXPECT_EQ(driver.period(50, 7), 3U);
-  EXPECT_EQ(driver.period(50, 1), 1U);
+  EXPECT_EQ(driver.period(lower, 0, 100), lower);
+  Driver other;
+  EXPECT_EQ(other.period(higher, 0, 100), own);
 }
 
 TEST(company, stays_at_home_without_a_companion) {
   Driver driver;
-  EXPECT_EQ(driver.period(50, std::nullopt), 3U);
-  EXPECT_EQ(driver.period(50, 1), 1U);
-  EXPECT_EQ(driver.period(50, std::nullopt), 3U);
+  EXPECT_EQ(driver.period_alone(), own);
+  EXPECT_EQ(driver.period(lower, 0, 100), lower);
+  EXPECT_EQ(driver.period_alone(), own);
 }
 
-TEST(company, stays_at_home_where_it_has_a_core_for_itself) {
+TEST(company, is_together_where_more_is_exchanged_then_and_parts_for_one_period_of_sixteen) {
   Driver driver;
-  EXPECT_EQ(driver.period(99, 1), 3U);
-  EXPECT_EQ(driver.period(80, 1), 3U);
-  EXPECT_EQ(driver.period(70, 1), 1U);
+  EXPECT_EQ(driver.together(160, 120, 100), 150);
 }
 
-TEST(company, parts_for_one_period_of_sixteen_to_see_whether_cores_are_free) {
+TEST(company, is_apart_where_more_is_exchanged_then_and_comes_for_one_period_of_sixteen) {
   Driver driver;
-  int apart = 0;
-  for (int i = 0; i < 160; ++i) apart += driver.period(50, 1) == 3 ? 1 : 0;
-  EXPECT_EQ(apart, 10);
+  EXPECT_EQ(driver.together(160, 80, 100), 1 + 10) << "the first one, and the trials";
 }
 
-TEST(company, ends_when_a_core_was_free_while_both_were_apart) {
+TEST(company, follows_what_changes) {
   Driver driver;
-  int i = 0;
-  while (driver.period(50, 1) == 1) ++i;
-  EXPECT_EQ(i, 15);
-  for (int k = 0; k < 40; ++k) EXPECT_EQ(driver.period(100, 1), 3U) << k;
+  EXPECT_GE(driver.together(64, 120, 100), 55);
+  EXPECT_LE(driver.together(64, 60, 100), 20) << "others need that core now";
+  EXPECT_GE(driver.together(160, 50, 40), 120) << "both ways are slower now";
 }
 
-TEST(company, does_not_take_turns_with_the_companion_for_those_with_others) {
+TEST(company, begins_anew_with_another_companion) {
   Driver driver;
-  for (int i = 0; i < 15; ++i) EXPECT_EQ(driver.period(i == 0 ? 50 : 90, 1), 1U) << i;
+  (void)driver.together(40, 80, 100);
+  EXPECT_EQ(driver.period(0, 120, 100), 0U);
+}
+
+TEST(company, does_not_judge_by_what_it_does_not_know) {
+  Driver driver;
+  ASSERT_EQ(driver.period(lower, 0, 100), lower);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(driver.period(lower, 0, 100), lower) << i;
 }
 
 TEST(company, needs_bytes_for_the_time_that_has_passed) {
   Driver driver;
-  driver.period(50, 1);
   EXPECT_FALSE(driver.company().is_due(driver.now() + Company::period / 2));
   EXPECT_TRUE(driver.company().is_due(driver.now() + Company::period));
   EXPECT_EQ(driver.company().least_bytes(driver.now() + Duration::milliseconds(20)), 60'000'000U);

@@ -184,6 +184,21 @@ TEST_F(AskedAhead, gets_answers_from_the_first_that_has_no_room_on) {
   EXPECT_EQ(sent(), (std::vector{true, false})) << "answers leave first";
 }
 
+TEST_F(AskedAhead, hears_no_later_one_by_itself_whose_predecessors_it_has_to_ask_for) {
+  connect(1 << 20);
+  send();
+  send();
+  // Nothing has left. A later connection begins with what no connection has seen.
+  machine_.on_completion(Instant(), {.kind = CompletionKind::peer_down, .peer = peer}, out_);
+  machine_.on_completion(
+      Instant(), {.kind = CompletionKind::peer_up, .peer = peer, .incarnation = Incarnation(2)},
+      out_);
+  hear({.kind = FrameKind::hello, .pulls = true, .version = protocol_version, .granted = 1 << 20});
+  EXPECT_EQ(sent(), std::vector<bool>{}) << "the peer asks for both";
+  send();
+  EXPECT_EQ(sent(), std::vector{false});
+}
+
 TEST_F(AskedAhead, gets_answers_where_it_has_no_room_for_what_comes_by_itself) {
   connect(0);
   for (int i = 0; i < 3; ++i) send();

@@ -55,17 +55,17 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   ++next_order_;
   kept.digest = digest_with(to, {}, bytes);
   if (options_.retain) to.digest = kept.digest;
-  to.kept.push_back(std::move(kept));
   // A peer may ask twice for one message.
   while (!to.asked.empty() && to.asked.front().serial < serial) to.asked.pop_front();
-  const bool is_asked = !to.asked.empty() && to.asked.front().serial == serial;
-  if (!is_asked || comes_by_itself(bytes)) {
-    if (is_asked) to.asked.pop_front();
-    queue_push({&to, serial}, bytes);
-  } else {
-    const RemoteRegion region = to.asked.front().region;
-    to.asked.pop_front();
+  kept.was_asked = !to.asked.empty() && to.asked.front().serial == serial;
+  const bool is_answer = kept.was_asked && !comes_by_itself(bytes);
+  const RemoteRegion region = kept.was_asked ? to.asked.front().region : RemoteRegion{};
+  if (kept.was_asked) to.asked.pop_front();
+  to.kept.push_back(std::move(kept));
+  if (is_answer) {
     answer(to, serial, region);
+  } else {
+    queue_push({&to, serial}, bytes);
   }
   return operation;
 }
@@ -139,7 +139,8 @@ void PairOut::push_again(bool all) {
   flows_.for_each_active([&](Flow& flow) {
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
       const Kept& kept = flow.kept[i];
-      const bool is_fresh = kept.sent_in == 0 && kept.answered_in == 0;
+      // One that was asked for is asked for again: those behind it may be no fresh ones.
+      const bool is_fresh = kept.sent_in == 0 && kept.answered_in == 0 && !kept.was_asked;
       if (kept.arrived || !(all || is_fresh)) continue;
       places.emplace_back(kept.order, Place{&flow, flow.first + i});
     }

@@ -146,7 +146,8 @@ class PairOut {
     std::uint32_t answered_in = 0;  // in which the peer's asking was answered
     std::uint32_t writes_out = 0;
     bool arrived = false;
-    bool is_lost = false;  // its operation failed, and the caller's bytes are its own again
+    bool was_asked = false;  // before it existed
+    bool is_lost = false;    // its operation failed, and the caller's bytes are its own again
   };
   struct Asked {
     Serial serial = 0;

@@ -63,7 +63,7 @@ class Endpoint final : public Fabric {
     return k != kNone ? part(k).lane(to) : nullptr;
   }
   bool is_silent(NodeId id) const override;
-  std::optional<NodeId> take_companion(std::uint64_t bytes) override {
+  std::optional<Companion> take_companion(std::uint64_t bytes) override {
     return near_->take_companion(bytes);
   }
   std::size_t post(std::span<const TxOp> ops) override;

@@ -35,7 +35,10 @@ struct Node {
       if (c.kind == CompletionKind::written) ++written;
     }
   }
-  std::optional<NodeId> companion() { return fabric->take_companion(kMany); }
+  std::optional<NodeId> companion() {
+    const auto companion = fabric->take_companion(kMany);
+    return companion ? std::optional(companion->peer) : std::nullopt;
+  }
 
   NodeId id;
   std::vector<std::byte> memory;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fabric/shm/endpoint.hpp"
 
+#include <sched.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,7 +175,8 @@ bool Endpoint::is_silent(NodeId id) const {
   return peer != nullptr && peer->is_linked && !peer->is_broken && !peer->is_up;
 }
 
-std::optional<NodeId> Endpoint::take_companion(std::uint64_t bytes) {
+/// Null: there is none on this side. `exchanged`: bytes with it; 0: unknown.
+MappedPeer* Endpoint::find_companion(std::uint64_t bytes, std::uint64_t& exchanged) {
   std::uint64_t all = 0;
   Exchange most;
   MappedPeer* found = nullptr;
@@ -184,14 +187,33 @@ std::optional<NodeId> Endpoint::take_companion(std::uint64_t bytes) {
     most = exchange;
     found = peer;
   }
-  const bool is_only_one = all >= bytes && all - most.bytes <= all / kOthersPart;
-  if (!is_only_one || most.bytes < most.writes * kLong) found = nullptr;
-  if (MappedPeer* const before = std::exchange(told_companion_, found); before != found) {
-    if (before != nullptr) before->consumer.say_companion(false);
-    if (found != nullptr) found->consumer.say_companion(true);
+  exchanged = most.bytes;
+  // A write that is fetched has counted when it was posted.
+  const bool goes_on = told_companion_ != nullptr && !told_companion_->fetching.empty();
+  if (all < bytes && goes_on && (found == nullptr || found == told_companion_)) {
+    exchanged = 0;
+    return told_companion_;
   }
-  companion_ = found != nullptr && found->producer.is_companion() ? found : nullptr;
-  return companion_ != nullptr ? std::optional(companion_->id) : std::nullopt;
+  const bool is_only_one = all >= bytes && all - most.bytes <= all / kOthersPart;
+  return is_only_one && most.bytes >= most.writes * kLong ? found : nullptr;
+}
+
+std::optional<Companion> Endpoint::take_companion(std::uint64_t bytes) {
+  Companion result;
+  MappedPeer* const found = find_companion(bytes, result.bytes);
+  MappedPeer* const before = std::exchange(told_companion_, found);
+  if (before != nullptr && before != found) before->consumer.say_companion(0);
+  const std::uint64_t here = static_cast<std::uint64_t>(::sched_getcpu()) + 1;
+  if (found != nullptr) found->consumer.say_companion(here);
+  const std::uint64_t there = found != nullptr ? found->producer.companion() : 0;
+  MappedPeer* const old = std::exchange(companion_, there != 0 ? found : nullptr);
+  const bool did_share = std::exchange(shares_core_, there == here);
+  // Its writes went one way, and the next ones may go the other.
+  const bool has_changed = old != companion_ || did_share != shares_core_;
+  if (old != nullptr && has_changed && !options_.pull_when_faster) old->trial = {};
+  if (companion_ == nullptr) return std::nullopt;
+  result.peer = companion_->id;
+  return result;
 }
 
 void Endpoint::remove_peer(NodeId id) {

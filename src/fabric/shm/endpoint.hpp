@@ -124,7 +124,7 @@ class Endpoint final : public ShmFabric {
   bool may_reach(std::string_view address) const override;
   SendLane* lane(NodeId to) override;
   bool is_silent(NodeId id) const override;
-  std::optional<NodeId> take_companion(std::uint64_t bytes) override;
+  std::optional<Companion> take_companion(std::uint64_t bytes) override;
   std::size_t post(std::span<const TxOp> ops) override;
   std::size_t poll(Instant now, std::span<Completion> completions) override;
   WaitHint prepare_wait(Instant now) override;
@@ -155,6 +155,7 @@ class Endpoint final : public ShmFabric {
   void yield_completed(Yield& yield);
   void serve_peers(Yield& yield);
   void look_at_quiet_peers(Yield& yield);
+  MappedPeer* find_companion(std::uint64_t bytes, std::uint64_t& exchanged);
   void become_busy(MappedPeer& peer);
   void leave_quiet_peers();
   void wake_quiet_peers_if_few();
@@ -219,6 +220,7 @@ class Endpoint final : public ShmFabric {
       busy_;  // of those: something came or went of late; each poll looks at them
   MappedPeer* told_companion_ = nullptr;  // of those: it was told that it is the only one
   MappedPeer* companion_ = nullptr;       // the same, if it has said so too
+  bool shares_core_ = false;              // with the companion, at the last look
   std::size_t next_quiet_ = 0;            // in up_: the next quiet peer to look at
   std::uint32_t polls_ = 0;
   MappedPeer* touched_ = nullptr;   // by the current batch of `post`

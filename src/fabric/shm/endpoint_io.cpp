@@ -52,10 +52,10 @@ bool Endpoint::may_fetch(const MappedPeer& peer, const TxOp& op) const {
   return op.kind == OpKind::write && peer.may_pull && op.size() >= options_.pull_from;
 }
 
-// Where processes share cores a turn through the ring takes a core from another process. Not from
-// the companion: it has this one's, whose cache has the ring.
+// Where processes share cores a turn through the ring takes a core from another process. Not if the
+// companion has this one's, whose cache has the ring.
 bool Endpoint::tries_ways(const MappedPeer& peer) const {
-  return options_.pull_when_faster || &peer == companion_;
+  return options_.pull_when_faster || (&peer == companion_ && shares_core_);
 }
 
 bool Endpoint::is_to_fetch(const MappedPeer& peer, const TxOp& op) const {

@@ -79,7 +79,7 @@ struct RingControl {
   std::uint64_t consumed[16];     ///< the consumer's position, [0] only
   std::uint64_t sleeps[16];       ///< [0]: the consumer wants to be woken by the next record
   std::uint64_t wants_space[16];  ///< [0]: the producer wants to be woken by the next progress
-  std::uint64_t companion[16];    ///< [0]: the producer is the consumer's companion
+  std::uint64_t companion[16];    ///< [0]: of a companion, 1 + the core of the consumer; else 0
 };
 inline constexpr std::size_t kRingOffset = 4096;  ///< of the ring behind its control
 static_assert(sizeof(RingControl) <= kRingOffset);
@@ -154,8 +154,8 @@ class Producer {
   bool say_space_wanted();
   void take_back_space_wanted();
   /// Returns what the consumer said last by `say_companion`.
-  bool is_companion() const {
-    return std::atomic_ref(ring_.control->companion[0]).load(std::memory_order_relaxed) == 1;
+  std::uint64_t companion() const {
+    return std::atomic_ref(ring_.control->companion[0]).load(std::memory_order_relaxed);
   }
 
  private:
@@ -222,10 +222,10 @@ class Consumer {
   /// and looking again, and does not sleep for long before that can have been seen.
   bool say_sleeping();
   void take_back_sleeping();
-  /// Says whether this side exchanges long writes with the producer's alone.
-  void say_companion(bool is_companion) {
-    std::atomic_ref(ring_.control->companion[0])
-        .store(is_companion ? 1 : 0, std::memory_order_relaxed);
+  /// Says that this side exchanges long writes with the producer's alone: 1 + the core on which it
+  /// runs. 0: it does not.
+  void say_companion(std::uint64_t core) {
+    std::atomic_ref(ring_.control->companion[0]).store(core, std::memory_order_relaxed);
   }
 
  private:

@@ -16,9 +16,8 @@ constexpr std::int32_t answer_tag = 1;  // of one target in the order in which i
 constexpr std::int32_t posted_tag = 2;
 constexpr std::int32_t completed_tag = 3;
 
-/// In which readers may go before a writer that waits. Readers that need each other for ever, in
-/// one barrier after the other, would hang behind it in the end: so it waits for seconds.
-constexpr std::uint32_t most_eras = 1 << 16;
+/// The least number of eras after which a writer that waits goes before readers.
+constexpr std::uint32_t least_eras = 256;
 
 enum class Kind : std::uint8_t {
   put,
@@ -399,7 +398,8 @@ void MessageWindow::serve_one(std::uint32_t origin, std::span<const std::byte> m
 // In the order in which they were asked for, so that nobody waits for ever. But readers that have
 // the lock may wait for one behind a writer, in a barrier say. As long as they have it, the writer
 // loses little to readers that go first. When they have left, an era ends; a writer waits for a
-// number of them.
+// number of them. Readers that need each other for longer hang behind it: it is high until a writer
+// has got the lock after so many, which shows that they do not.
 void MessageWindow::give_locks() {
   while (!waiters_.empty() && !is_exclusive_) {
     auto next = waiters_.begin();
@@ -411,6 +411,9 @@ void MessageWindow::give_locks() {
     }
     const Waiter taken = *next;
     waiters_.erase(next);
+    if (taken.exclusive && taken.eras == most_eras_) {
+      most_eras_ = std::max(most_eras_ / 2, least_eras);
+    }
     held_[taken.origin] = Held::since_then;
     ++holders_;
     is_exclusive_ = taken.exclusive;
@@ -419,7 +422,7 @@ void MessageWindow::give_locks() {
 }
 
 bool MessageWindow::begin_era(Waiter& writer) {
-  if (writer.eras == most_eras) return false;
+  if (writer.eras == most_eras_) return false;
   ++writer.eras;
   std::ranges::replace(held_, Held::since_then, Held::as_elder);
   elders_ = holders_;

@@ -121,7 +121,8 @@ class MessageWindow final : public Window {
   std::uint32_t holders_ = 0;
   std::uint32_t elders_ = 0;
   bool is_exclusive_ = false;
-  std::list<Request> completions_;  // of the exposure epoch's origins
+  std::uint32_t most_eras_ = 1 << 14;  // that a writer waits for
+  std::list<Request> completions_;     // of the exposure epoch's origins
 };
 
 }  // namespace weft::mpi
