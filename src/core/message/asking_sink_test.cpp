@@ -134,14 +134,12 @@ TEST_F(AskingSink, asks_anew_on_another_connection) {
 /// One machine whose peer asks for messages that do not exist yet.
 class AskedAhead : public ::testing::Test {
  protected:
-  void connect(std::uint64_t granted) {
+  void connect(std::uint64_t granted, const std::vector<Serial>& asked = {0, 1, 2}) {
     machine_.on_completion(
         Instant(), {.kind = CompletionKind::peer_up, .peer = peer, .incarnation = Incarnation(1)},
         out_);
     hear({.kind = FrameKind::hello, .version = protocol_version, .granted = granted});
-    for (Serial s = 0; s < 3; ++s) {
-      hear({.kind = FrameKind::get, .flow = flow, .serial = s});
-    }
+    for (const Serial s : asked) hear({.kind = FrameKind::get, .flow = flow, .serial = s});
     (void)sent();
   }
   void hear(const Frame& frame) {
@@ -182,6 +180,30 @@ TEST_F(AskedAhead, gets_answers_from_the_first_that_has_no_room_on) {
   connect(credit_cost(3));
   for (int i = 0; i < 2; ++i) send();
   EXPECT_EQ(sent(), (std::vector{true, false})) << "answers leave first";
+}
+
+TEST_F(AskedAhead, has_no_messages_in_the_queue_that_it_does_not_wait_for) {
+  connect(0, {});
+  send();
+  EXPECT_EQ(machine_.queued_to(peer), 1U);
+  // It has those before, from an earlier life.
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 2});
+  EXPECT_EQ(machine_.queued_to(peer), 0U);
+  send();
+  send();
+  EXPECT_EQ(sent(), std::vector{true});
+  EXPECT_EQ(machine_.queued_to(peer), 0U);
+  send();
+  EXPECT_EQ(machine_.queued_to(peer), 1U) << "it may read on";
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 3});
+  EXPECT_EQ(sent(), std::vector{true});
+  EXPECT_EQ(machine_.queued_to(peer), 0U);
+  // Nor in those of a later connection.
+  send();
+  machine_.on_completion(Instant(), {.kind = CompletionKind::peer_down, .peer = peer}, out_);
+  EXPECT_EQ(machine_.queued_to(peer), 1U);
+  connect(1 << 20, {4});
+  EXPECT_EQ(machine_.queued_to(peer), 0U);
 }
 
 TEST_F(AskedAhead, hears_no_later_one_by_itself_whose_predecessors_it_has_to_ask_for) {

@@ -65,7 +65,7 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   if (is_answer) {
     answer(to, serial, region);
   } else {
-    queue_push({&to, serial}, bytes);
+    queue_push({&to, serial});
   }
   return operation;
 }
@@ -75,6 +75,25 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
 /// receiver asks for it no more.
 bool PairOut::comes_by_itself(std::span<const std::byte> bytes) const {
   return up_ && !is_large(bytes) && spent_ + pushes_cost_ + cost_of_push(bytes) <= granted_;
+}
+
+void PairOut::queue_push(const Place& place) {
+  Kept& kept = *place.flow->find(place.serial);
+  const std::uint64_t cost = cost_of_push(kept.bytes);
+  pushes_.push_back({place, cost});
+  pushes_cost_ += cost;
+  kept.is_queued = place.flow->is_wanted(place.serial, connection_);
+  if (kept.is_queued) ++queued_;
+}
+
+/// A peer asks for the messages that it lacks in their order.
+void PairOut::note_asked(Flow& flow, Serial serial) {
+  if (flow.asked_in == connection_) return;
+  flow.asked_in = connection_;
+  flow.asked_from = serial;
+  for (std::size_t i = 0; i < flow.kept.size() && flow.first + i < serial; ++i) {
+    leave_queue(flow.kept[i]);
+  }
 }
 
 /// Releases the copies of messages in flight over a lossless connection, which needs none. A copy
@@ -138,7 +157,8 @@ void PairOut::push_again(bool all) {
   std::vector<std::tuple<std::uint64_t, Place>> places;
   flows_.for_each_active([&](Flow& flow) {
     for (std::size_t i = 0; i < flow.kept.size(); ++i) {
-      const Kept& kept = flow.kept[i];
+      Kept& kept = flow.kept[i];
+      leave_queue(kept);
       // One that was asked for is asked for again: those behind it may be no fresh ones.
       const bool is_fresh = kept.sent_in == 0 && kept.answered_in == 0 && !kept.was_asked;
       if (kept.arrived || !(all || is_fresh)) continue;
@@ -147,8 +167,7 @@ void PairOut::push_again(bool all) {
   });
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
-  for (const auto& [order, place] : places)
-    queue_push(place, place.flow->find(place.serial)->bytes);
+  for (const auto& [order, place] : places) queue_push(place);
 }
 
 void PairOut::disconnected() {
@@ -167,6 +186,7 @@ void PairOut::disconnected() {
 
 bool PairOut::on_get(const Frame& get) {
   Flow& from = flow(get.flow);
+  note_asked(from, get.serial);
   if (get.serial >= from.next()) {
     if (from.asked.size() >= most_asked) return false;
     // Behind those for earlier messages, which mostly are all that there are.
@@ -186,7 +206,10 @@ bool PairOut::on_get(const Frame& get) {
 }
 
 void PairOut::answer(Flow& from, Serial serial, const RemoteRegion& region) {
-  if (Kept* const kept = from.find(serial)) kept->answered_in = connection_;
+  if (Kept* const kept = from.find(serial)) {
+    kept->answered_in = connection_;
+    leave_queue(*kept);
+  }
   answers_.push_back({.place = {&from, serial}, .region = region});
 }
 
@@ -246,6 +269,7 @@ void PairOut::on_forget(const Frame& forget) {
     if (!was_sent || kept.arrived || (is_in_use && kept.operation != Operation{})) continue;
     // It was received, though its receiver has not said so yet.
     kept.arrived = true;
+    leave_queue(kept);
     // It may have been sent once more, and not have left the queue.
     if (is_in_use && kept.writes_out == 0) dying_.push_back(std::move(kept.body));
     release(of, of.first + i, kept);
@@ -257,6 +281,7 @@ void PairOut::arrived(const Place& place) {
   Kept* kept = place.flow->find(place.serial);
   if (kept == nullptr || kept->arrived) return;
   kept->arrived = true;
+  leave_queue(*kept);
   release(*place.flow, place.serial, *kept);
   drop_front(*place.flow);
 }
@@ -303,6 +328,7 @@ void PairOut::drop_front(Flow& flow) {
       }
     }
     flow.archived_digest = front.digest;
+    leave_queue(front);
     flow.kept.pop_front();
     ++flow.first;
   }
@@ -396,7 +422,7 @@ bool PairOut::pump(TransmitQueue& out) {
   if (pump_writing(out) == Pumped::no_room) return false;
   while (!pushes_.empty()) {
     const auto [place, cost] = pushes_.front();
-    const Kept* kept = place.flow->find(place.serial);
+    Kept* const kept = place.flow->find(place.serial);
     const bool needed = kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&
                         kept->answered_in != connection_;
     if (needed) {
@@ -404,6 +430,7 @@ bool PairOut::pump(TransmitQueue& out) {
       if (!pump_push(place, out)) return false;
       spent_ += cost;
     }
+    if (kept != nullptr) leave_queue(*kept);
     pushes_.pop_front();
     pushes_cost_ -= cost;
   }

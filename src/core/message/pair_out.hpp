@@ -125,7 +125,9 @@ class PairOut {
   /// Returns the number of messages so far, in all flows.
   std::uint64_t started() const;
   /// Messages that wait for the receiver's credit, or for room on the fabric.
-  std::size_t queued() const { return pushes_.size(); }
+  /// Returns how many messages wait here until the peer has read on. None of them are those that it
+  /// has asked for, or that it has and this life repeats.
+  std::size_t queued() const { return queued_; }
   /// Messages wait for room in the outbox.
   bool waits_for_room() const { return !uncopied_.empty(); }
   /// Returns the bytes of the outbox that are kept for the peer. It looks at all flows.
@@ -147,6 +149,7 @@ class PairOut {
     std::uint32_t writes_out = 0;
     bool arrived = false;
     bool was_asked = false;  // before it existed
+    bool is_queued = false;  // counts as such
     bool is_lost = false;    // its operation failed, and the caller's bytes are its own again
   };
   struct Asked {
@@ -161,6 +164,9 @@ class PairOut {
           archived_digest(digest),
           forgotten(from.forgotten) {}
     Serial next() const { return first + kept.size(); }
+    bool is_wanted(Serial serial, std::uint32_t connection) const {
+      return asked_in != connection || serial >= asked_from;
+    }
     Kept* find(Serial serial) {
       return serial < first || serial >= next() ? nullptr : &kept[serial - first];
     }
@@ -174,6 +180,8 @@ class PairOut {
     FlowKey key;
     Serial first = 0;  // of `kept`; those before are in the archive, or forgotten
     GrowingRing<Kept> kept;
+    Serial asked_from = 0;              // the first that was asked for
+    std::uint32_t asked_in = 0;         //   in this connection: the peer has those before it
     GrowingRing<Asked> asked;           // for messages that do not exist yet, by their serials
     std::uint64_t digest = 0;           // of all messages
     std::uint64_t archived_digest = 0;  // of those before `first`
@@ -290,11 +298,11 @@ class PairOut {
   std::uint64_t cost_of_push(std::span<const std::byte> bytes) const {
     return credit_cost(is_large(bytes) ? 0 : bytes.size());
   }
-  void queue_push(const Place& place, std::span<const std::byte> bytes) {
-    const std::uint64_t cost = cost_of_push(bytes);
-    pushes_.push_back({place, cost});
-    pushes_cost_ += cost;
+  void queue_push(const Place& place);
+  void leave_queue(Kept& kept) {
+    if (std::exchange(kept.is_queued, false)) --queued_;
   }
+  void note_asked(Flow& flow, Serial serial);
   std::optional<std::span<const std::byte>> bytes_of(const Place& place);
   bool pump_answer(const Answer& answer, TransmitQueue& out);
   bool pump_small(const Place& place, TransmitQueue& out);
@@ -331,6 +339,7 @@ class PairOut {
   FlowTable<Flow> flows_;
   GrowingRing<Push> pushes_;
   std::uint64_t pushes_cost_ = 0;  // of all of them
+  std::size_t queued_ = 0;
   GrowingRing<Answer> answers_;
   GrowingRing<Answer> writing_;   // those of `answers_` that take writes
   GrowingRing<Unheard> unheard_;  // in the order of their frames, which a credit counts

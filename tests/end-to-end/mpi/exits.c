@@ -143,6 +143,30 @@ static void is_left_by_its_script(void) {
   if (rank == 0) printf("rank 0 is done\n");
 }
 
+/// Rank 1 has no room for more, and waits for messages behind others that it does not take yet. In
+/// a second life rank 0 repeats many before.
+static void sends_to_a_full_inbox(int dies) {
+  enum { kBodies = 4, kSize = 20400 };
+  static char bodies[kBodies][kSize];
+  MPI_Request requests[kBodies];
+  pass(0, 1, 3000);
+  for (int i = 0; i < kBodies; ++i) {
+    if (rank == 0) MPI_Isend(bodies[i], kSize, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &requests[i]);
+  }
+  pass(0, 1, 1);
+  pass(1, 0, 1);
+  if (rank == 0 && dies && is_first()) raise(SIGKILL);
+  pass(0, 1, 3000);
+  if (rank == 0) MPI_Waitall(kBodies, requests, MPI_STATUSES_IGNORE);
+  for (int i = 0; i < kBodies; ++i) {
+    if (rank == 1) {
+      MPI_Recv(bodies[i], kSize, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+  MPI_Finalize();
+  if (rank == 0) printf("rank 0 is done\n");
+}
+
 /// What rank 1 sends differs in each life. It has not printed times when it notices.
 static void draws_after_times(void) {
   for (int i = 0; i < 20; ++i) {
@@ -177,6 +201,8 @@ int main(int argc, char** argv) {
   if (strcmp(argv[2], "hidden") == 0) is_hidden();
   if (strcmp(argv[2], "vanishes") == 0) vanishes(0);
   if (strcmp(argv[2], "exits") == 0) vanishes(1);
+  if (strcmp(argv[2], "room") == 0) sends_to_a_full_inbox(1);
+  if (strcmp(argv[2], "calm") == 0) sends_to_a_full_inbox(0);
   if (strcmp(argv[2], "orphan") == 0) is_left_by_its_script();
   if (strcmp(argv[2], "draws") == 0) draws_after_times();
   if (strcmp(argv[2], "full") == 0) fills_log();

@@ -34,6 +34,16 @@ run sends -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/sends" sends
 printed "$done_"
 grep -q 'rank 1 is needed by rank 0; starting it anew' "$dir/err" || fail "sends says '$(cat "$dir/err")'"
 
+# A rank goes on where the other has no room for what it does not wait for: messages that it has not asked for, or that
+# an earlier life had sent.
+mkdir "$dir/calm"
+timeout 60 "$weft" run -n 2 --inbox 40KiB -- "$programs"/mpi_exits "$dir/calm" calm >"$dir/out" 2>"$dir/err" ||
+  fail "calm ends with $?: $(cat "$dir/out" "$dir/err")"
+mode=calm
+printed "$done_"
+run room -n 2 --restart on-failure --inbox 40KiB --outbox 64MiB -- "$programs"/mpi_exits "$dir/room" room
+printed "$done_"
+
 # A script may hide that its program was killed. Its program may exit by itself, too: that is the same in each life.
 # shellcheck disable=SC2016
 hiding='"$0" "$@"'
