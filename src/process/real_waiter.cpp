@@ -57,7 +57,7 @@ void RealWaiter::follow_companion(Instant now, Fabric& fabric) {
   if (const auto companion = fabric.take_companion(company_->least_bytes(now))) {
     exchange = {.place = companion->peer.value(), .bytes = companion->bytes};
   }
-  sleeper_.keep_to(company_->look(now, exchange));
+  sleeper_.keep_to(company_->look(now, thread_processor_time(), exchange));
 }
 
 void RealWaiter::asked_in_vain() {
