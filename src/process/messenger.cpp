@@ -388,11 +388,12 @@ Result<bool> Messenger::wait_any(std::span<const Operation> operations, const bo
   return Error{ErrorCode::cancelled, "the job is over"};
 }
 
-Result<bool> Messenger::wait_for_queue(NodeId to, std::size_t most,
+Result<bool> Messenger::wait_for_queue(NodeId to, const message::Name& message, std::size_t most,
                                        std::span<const Operation> operations, const bool& also,
                                        Duration patience) {
   const auto has_room = [&] {
-    return also || machine_.queued_to(to) <= most || is_any_ready(operations);
+    return also || machine_.queued_to(to) <= most || !machine_.is_queued(to, message) ||
+           is_any_ready(operations);
   };
   misses_wanted_ = true;
   auto good = turn_until([&] { return has_room() || is_over(); }, operations, patience);

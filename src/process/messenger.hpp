@@ -114,10 +114,12 @@ class Messenger final : private MessageHistory {
   /// happened for that long. Errors: the job is aborted, or over.
   Result<bool> wait_any(std::span<const Operation> operations, const bool& also = never,
                         Duration patience = Duration::max());
-  /// The same until at most `most` messages to that process wait here, too
-  /// (`MessageMachine::queued_to`).
-  Result<bool> wait_for_queue(NodeId to, std::size_t most, std::span<const Operation> operations,
-                              const bool& also, Duration patience);
+  /// The same until that message to that process, or so many others, need not wait for it to read
+  /// on
+  /// (`MessageMachine::queued_to`), too.
+  Result<bool> wait_for_queue(NodeId to, const message::Name& message, std::size_t most,
+                              std::span<const Operation> operations, const bool& also,
+                              Duration patience);
   /// Turns once, and does all that `wait` does in a turn but sleep.
   bool is_done(Operation operation);
   /// Turns once in the same way, independently of any operation. The caller may wait for those that

@@ -43,12 +43,12 @@ class Company {
     const Duration passed = now - std::exchange(looked_at_, now);
     const Duration used = processor_time - std::exchange(used_, processor_time);
     if (!is_together_) has_to_share_ = used < passed * 3 / 4;
-    if (!companion || companion->place != companion_) rates_ = {};
-    companion_ = companion ? std::optional(companion->place) : std::nullopt;
     if (!companion) {
       is_together_ = false;
       return place_;
     }
+    if (companion->place != companion_) rates_ = {};
+    companion_ = companion->place;
     if (companion->bytes > 0 && passed < most_passed) {
       (is_together_ ? rates_.together : rates_.apart)
           .add(static_cast<double>(companion->bytes) / passed.to_seconds());

@@ -34,6 +34,7 @@ MessageOptions adjusted(MessageOptions o) {
 
 MessageMachine::MessageMachine(const MessageOptions& options, Instant now, const OutboxRoom& outbox)
     : options_(adjusted(options)),
+      may_repeat_(options.retain && options.incarnation > Incarnation(1)),
       sent_bodies_(outbox.limit, outbox.memory),
       received_bodies_(ByteCount(std::numeric_limits<std::uint64_t>::max())),
       peers_(options.nodes),

@@ -172,6 +172,16 @@ class MessageMachine {
     const Peer& peer = peers_[id.value()];
     return peer.pair != nullptr ? peer.pair->out.queued() : 0;
   }
+  /// The last message that was sent to that process, and whether it is one of those.
+  Name last_sent_to(NodeId id) const {
+    const Peer& peer = peers_[id.value()];
+    return peer.pair != nullptr ? peer.pair->out.last() : Name{};
+  }
+  bool is_queued(NodeId id, const Name& message) const {
+    return queued_to(id) > 0 && peers_[id.value()].pair->out.is_queued(message);
+  }
+  /// This process repeats what an earlier life of it did, whose messages others have.
+  bool may_repeat() const { return may_repeat_; }
   /// Bytes of messages that are kept for others, and that wait to be received.
   ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
   ByteCount inbox_bytes() const { return received_bodies_.in_use(); }
@@ -305,6 +315,7 @@ class MessageMachine {
   Duration patience() const;
 
   MessageOptions options_;
+  bool may_repeat_ = false;
   BodyPool sent_bodies_, received_bodies_;
   Operations operations_;
   std::vector<Peer> peers_;

@@ -36,4 +36,10 @@ struct FlowKeyHash {
 /// The number of a message within its flow, from 0.
 using Serial = std::uint64_t;
 
+/// A message between two processes, in one direction.
+struct Name {
+  FlowKey flow;
+  Serial serial = 0;
+};
+
 }  // namespace weft::message

@@ -178,10 +178,6 @@ class PairIn {
     Flow* flow = nullptr;
     Serial serial = 0;
   };
-  struct Name {
-    FlowKey key;
-    Serial serial = 0;
-  };
 
   Flow& flow(const FlowKey& key) {
     if (Flow* const same = flows_.latest(key)) return *same;

@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint32_t none = 0xffff'ffff;
 /// A peer asks once for each receive that it has posted; beyond that it is not one of ours.
 constexpr std::size_t most_asked = 1 << 20;
+/// Entries of messages that left in another way.
+constexpr std::size_t most_unneeded = 4096;
 
 }  // namespace
 
@@ -62,38 +64,13 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   const RemoteRegion region = kept.was_asked ? to.asked.front().region : RemoteRegion{};
   if (kept.was_asked) to.asked.pop_front();
   to.kept.push_back(std::move(kept));
+  last_ = {key, serial};
   if (is_answer) {
     answer(to, serial, region);
   } else {
     queue_push({&to, serial});
   }
   return operation;
-}
-
-/// A receiver that asks for each message, since it does not know which ones are older, hears by a
-/// new one that comes by itself that it need not. That must not have to wait for credit: its
-/// receiver asks for it no more.
-bool PairOut::comes_by_itself(std::span<const std::byte> bytes) const {
-  return up_ && !is_large(bytes) && spent_ + pushes_cost_ + cost_of_push(bytes) <= granted_;
-}
-
-void PairOut::queue_push(const Place& place) {
-  Kept& kept = *place.flow->find(place.serial);
-  const std::uint64_t cost = cost_of_push(kept.bytes);
-  pushes_.push_back({place, cost});
-  pushes_cost_ += cost;
-  kept.is_queued = place.flow->is_wanted(place.serial, connection_);
-  if (kept.is_queued) ++queued_;
-}
-
-/// A peer asks for the messages that it lacks in their order.
-void PairOut::note_asked(Flow& flow, Serial serial) {
-  if (flow.asked_in == connection_) return;
-  flow.asked_in = connection_;
-  flow.asked_from = serial;
-  for (std::size_t i = 0; i < flow.kept.size() && flow.first + i < serial; ++i) {
-    leave_queue(flow.kept[i]);
-  }
 }
 
 /// Releases the copies of messages in flight over a lossless connection, which needs none. A copy
@@ -186,7 +163,6 @@ void PairOut::disconnected() {
 
 bool PairOut::on_get(const Frame& get) {
   Flow& from = flow(get.flow);
-  note_asked(from, get.serial);
   if (get.serial >= from.next()) {
     if (from.asked.size() >= most_asked) return false;
     // Behind those for earlier messages, which mostly are all that there are.
@@ -377,6 +353,7 @@ void PairOut::fail_all(Failure failure) {
       finish(kept, failure);
       kept.bytes = {};
       kept.arrived = kept.is_lost = true;
+      leave_queue(kept);
     }
     drop_front(flow);
   });
@@ -423,10 +400,11 @@ bool PairOut::pump(TransmitQueue& out) {
   while (!pushes_.empty()) {
     const auto [place, cost] = pushes_.front();
     Kept* const kept = place.flow->find(place.serial);
-    const bool needed = kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&
-                        kept->answered_in != connection_;
-    if (needed) {
-      if (spent_ + cost > granted_) return true;  // until there is credit, or it is asked for
+    if (is_needed_push(kept)) {
+      if (spent_ + cost > granted_) {  // until there is credit, or it is asked for
+        if (pushes_.size() > 2 * queued_ + most_unneeded) drop_unneeded_pushes();
+        return true;
+      }
       if (!pump_push(place, out)) return false;
       spent_ += cost;
     }

@@ -125,9 +125,11 @@ class PairOut {
   /// Returns the number of messages so far, in all flows.
   std::uint64_t started() const;
   /// Messages that wait for the receiver's credit, or for room on the fabric.
-  /// Returns how many messages wait here until the peer has read on. None of them are those that it
-  /// has asked for, or that it has and this life repeats.
+  /// Returns how many messages wait here until the peer has read on: not those that it asked for.
   std::size_t queued() const { return queued_; }
+  /// The last one that was sent, and whether it is one of those.
+  Name last() const { return last_; }
+  bool is_queued(const Name& message);
   /// Messages wait for room in the outbox.
   bool waits_for_room() const { return !uncopied_.empty(); }
   /// Returns the bytes of the outbox that are kept for the peer. It looks at all flows.
@@ -164,9 +166,6 @@ class PairOut {
           archived_digest(digest),
           forgotten(from.forgotten) {}
     Serial next() const { return first + kept.size(); }
-    bool is_wanted(Serial serial, std::uint32_t connection) const {
-      return asked_in != connection || serial >= asked_from;
-    }
     Kept* find(Serial serial) {
       return serial < first || serial >= next() ? nullptr : &kept[serial - first];
     }
@@ -180,8 +179,6 @@ class PairOut {
     FlowKey key;
     Serial first = 0;  // of `kept`; those before are in the archive, or forgotten
     GrowingRing<Kept> kept;
-    Serial asked_from = 0;              // the first that was asked for
-    std::uint32_t asked_in = 0;         //   in this connection: the peer has those before it
     GrowingRing<Asked> asked;           // for messages that do not exist yet, by their serials
     std::uint64_t digest = 0;           // of all messages
     std::uint64_t archived_digest = 0;  // of those before `first`
@@ -302,7 +299,11 @@ class PairOut {
   void leave_queue(Kept& kept) {
     if (std::exchange(kept.is_queued, false)) --queued_;
   }
-  void note_asked(Flow& flow, Serial serial);
+  void drop_unneeded_pushes();
+  bool is_needed_push(const Kept* kept) const {
+    return kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&
+           kept->answered_in != connection_;
+  }
   std::optional<std::span<const std::byte>> bytes_of(const Place& place);
   bool pump_answer(const Answer& answer, TransmitQueue& out);
   bool pump_small(const Place& place, TransmitQueue& out);
@@ -340,6 +341,7 @@ class PairOut {
   GrowingRing<Push> pushes_;
   std::uint64_t pushes_cost_ = 0;  // of all of them
   std::size_t queued_ = 0;
+  Name last_;
   GrowingRing<Answer> answers_;
   GrowingRing<Answer> writing_;   // those of `answers_` that take writes
   GrowingRing<Unheard> unheard_;  // in the order of their frames, which a credit counts

@@ -16,9 +16,6 @@ constexpr std::int32_t answer_tag = 1;  // of one target in the order in which i
 constexpr std::int32_t posted_tag = 2;
 constexpr std::int32_t completed_tag = 3;
 
-/// The least number of eras after which a writer that waits goes before readers.
-constexpr std::uint32_t least_eras = 256;
-
 enum class Kind : std::uint8_t {
   put,
   get,
@@ -411,8 +408,9 @@ void MessageWindow::give_locks() {
     }
     const Waiter taken = *next;
     waiters_.erase(next);
-    if (taken.exclusive && taken.eras == most_eras_) {
-      most_eras_ = std::max(most_eras_ / 2, least_eras);
+    if (taken.exclusive) {
+      most_eras_ = taken.eras == most_eras_ ? std::max(most_eras_ / 2, least_eras)
+                                            : std::min(most_eras_ * 2, first_eras);
     }
     held_[taken.origin] = Held::since_then;
     ++holders_;

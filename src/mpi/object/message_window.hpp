@@ -121,8 +121,9 @@ class MessageWindow final : public Window {
   std::uint32_t holders_ = 0;
   std::uint32_t elders_ = 0;
   bool is_exclusive_ = false;
-  std::uint32_t most_eras_ = 1 << 14;  // that a writer waits for
-  std::list<Request> completions_;     // of the exposure epoch's origins
+  static constexpr std::uint32_t least_eras = 1 << 12, first_eras = 1 << 14;
+  std::uint32_t most_eras_ = first_eras;  // after which a writer that waits goes before readers
+  std::list<Request> completions_;        // of the exposure epoch's origins
 };
 
 }  // namespace weft::mpi

@@ -541,16 +541,23 @@ void Transfer::wait_for_something() {
 /// A short message that finds no room is copied, and its send is over. A process that only sends
 /// would never hear that its peers have read something. A peer that computes takes its time; one
 /// that is gone is noticed by those who wait for its messages. One that has exited is missed here:
-/// nobody else may need it, and each send would wait in vain.
+/// nobody else may need it, and each send would wait in vain. A message that its receiver takes
+/// does not wait for those before it whose receives come later. Nor does a life that repeats
+/// another one: its peers have what waits, and need what comes behind; all of that is kept in any
+/// case.
 void Transfer::wait_for_way(NodeId to) {
+  const message::MessageMachine& machine = messenger_.machine();
+  if (machine.may_repeat()) return;
+  const message::Name sent = machine.last_sent_to(to);
   const Wants wants(*this, {nullptr, to});
-  while (!failure_ && messenger_.machine().queued_to(to) > most_queued) {
+  while (!failure_ && machine.queued_to(to) > most_queued && machine.is_queued(to, sent)) {
     if (pause_ != nullptr) {
       turn_and_pause();
       continue;
     }
     if (take_what_is_done()) continue;
-    auto good = messenger_.wait_for_queue(to, most_queued, operations_, has_arrived_, long_wait);
+    auto good =
+        messenger_.wait_for_queue(to, sent, most_queued, operations_, has_arrived_, long_wait);
     if (!good) failure_ = good.error();
     if (good && !*good && !messenger_.machine().is_up(to)) return;
   }

@@ -146,10 +146,16 @@ static void is_left_by_its_script(void) {
 /// Rank 1 has no room for more, and waits for messages behind others that it does not take yet. In
 /// a second life rank 0 repeats many before.
 static void sends_to_a_full_inbox(int dies) {
-  enum { kBodies = 4, kSize = 20400 };
+  enum { kBodies = 1100, kSize = 20400, kShort = 10000 };
   static char bodies[kBodies][kSize];
-  MPI_Request requests[kBodies];
+  static MPI_Request requests[kBodies];
   pass(0, 1, 3000);
+  for (int i = 0; i < 1100; ++i) {
+    if (rank == 0) MPI_Send(bodies[0], kShort, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+    if (rank == 1) {
+      MPI_Recv(bodies[0], kShort, MPI_CHAR, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
   for (int i = 0; i < kBodies; ++i) {
     if (rank == 0) MPI_Isend(bodies[i], kSize, MPI_CHAR, 1, 1, MPI_COMM_WORLD, &requests[i]);
   }
