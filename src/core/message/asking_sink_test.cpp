@@ -16,8 +16,24 @@ using testing::Taken;
 constexpr NodeId peer(1);
 constexpr FlowKey flow{.generation = Generation(1), .tag = Tag(7)};
 
-/// One machine whose peer, which keeps messages for it, is the test.
-class AskingSink : public ::testing::Test {
+/// One machine, whose peer is the test.
+class OneMachine : public ::testing::Test {
+ protected:
+  void hear(const Frame& frame, const std::string& content = {}) {
+    std::vector<std::byte> bytes(longest_control_frame);
+    wire::Writer writer(bytes);
+    encode(writer, frame);
+    bytes.resize(writer.size());
+    for (const char c : content) bytes.push_back(static_cast<std::byte>(c));
+    machine_.on_completion(Instant(), {.peer = peer, .data = bytes}, out_);
+  }
+
+  MessageMachine machine_{{.self = NodeId(0), .nodes = 2, .inbox = ByteCount::mib(1)}, Instant()};
+  TransmitQueue out_{64, 16 << 10};
+};
+
+/// Its peer keeps messages for it.
+class AskingSink : public OneMachine {
  protected:
   AskingSink() {
     machine_.listen(peer, flow, taken_);
@@ -29,14 +45,6 @@ class AskingSink : public ::testing::Test {
         out_);
     hear(
         {.kind = FrameKind::hello, .pulls = true, .version = protocol_version, .granted = 1 << 20});
-  }
-  void hear(const Frame& frame, const std::string& content = {}) {
-    std::vector<std::byte> bytes(longest_control_frame);
-    wire::Writer writer(bytes);
-    encode(writer, frame);
-    bytes.resize(writer.size());
-    for (const char c : content) bytes.push_back(static_cast<std::byte>(c));
-    machine_.on_completion(Instant(), {.peer = peer, .data = bytes}, out_);
   }
   void answer(Serial serial, char content) {
     hear({.kind = FrameKind::eager, .asked = true, .flow = flow, .serial = serial},
@@ -69,8 +77,6 @@ class AskingSink : public ::testing::Test {
     return all;
   }
 
-  MessageMachine machine_{{.self = NodeId(0), .nodes = 2, .inbox = ByteCount::mib(1)}, Instant()};
-  TransmitQueue out_{64, 16 << 10};
   Taken taken_;
 };
 
@@ -131,8 +137,8 @@ TEST_F(AskingSink, asks_anew_on_another_connection) {
   EXPECT_EQ(asks(), from_to(10, 11));
 }
 
-/// One machine whose peer asks for messages that do not exist yet.
-class AskedAhead : public ::testing::Test {
+/// Its peer asks for messages that do not exist yet.
+class AskedAhead : public OneMachine {
  protected:
   void connect(std::uint64_t granted, const std::vector<Serial>& asked = {0, 1, 2}) {
     machine_.on_completion(
@@ -141,13 +147,6 @@ class AskedAhead : public ::testing::Test {
     hear({.kind = FrameKind::hello, .version = protocol_version, .granted = granted});
     for (const Serial s : asked) hear({.kind = FrameKind::get, .flow = flow, .serial = s});
     (void)sent();
-  }
-  void hear(const Frame& frame) {
-    std::vector<std::byte> bytes(longest_control_frame);
-    wire::Writer writer(bytes);
-    encode(writer, frame);
-    bytes.resize(writer.size());
-    machine_.on_completion(Instant(), {.peer = peer, .data = bytes}, out_);
   }
   void send() { machine_.send(peer, flow, std::as_bytes(std::span("abc", 3))); }
   /// Whether the messages that leave now are answers.
@@ -163,9 +162,6 @@ class AskedAhead : public ::testing::Test {
     }
     return are_answers;
   }
-
-  MessageMachine machine_{{.self = NodeId(0), .nodes = 2, .inbox = ByteCount::mib(1)}, Instant()};
-  TransmitQueue out_{64, 16 << 10};
 };
 
 TEST_F(AskedAhead, hears_by_a_message_that_comes_by_itself_that_it_need_not_ask) {
