@@ -28,6 +28,20 @@ class OneMachine : public ::testing::Test {
     machine_.on_completion(Instant(), {.peer = peer, .data = bytes}, out_);
   }
 
+  /// The frames of that kind that leave now.
+  std::vector<Frame> leave(FrameKind kind) {
+    std::vector<Frame> left;
+    for (bool has_more = true; has_more;) {
+      has_more = !machine_.pump(out_);
+      for (const TxOp& op : out_.tx.view()) {
+        const auto frame = decode(op.segments[0]);
+        if (frame && frame->kind == kind) left.push_back(*frame);
+      }
+      out_.posted(out_.tx.size());
+    }
+    return left;
+  }
+
   MessageMachine machine_{{.self = NodeId(0), .nodes = 2, .inbox = ByteCount::mib(1)}, Instant()};
   TransmitQueue out_{64, 16 << 10};
 };
@@ -53,14 +67,7 @@ class AskingSink : public OneMachine {
   /// The messages that it asks for now.
   std::vector<Serial> asks() {
     std::vector<Serial> asked;
-    for (bool has_more = true; has_more;) {
-      has_more = !machine_.pump(out_);
-      for (const TxOp& op : out_.tx.view()) {
-        const auto frame = decode(op.segments[0]);
-        if (frame && frame->kind == FrameKind::get) asked.push_back(frame->serial);
-      }
-      out_.posted(out_.tx.size());
-    }
+    for (const Frame& frame : leave(FrameKind::get)) asked.push_back(frame.serial);
     return asked;
   }
   /// The peer answers requests, so many of them from the first.
@@ -152,14 +159,7 @@ class AskedAhead : public OneMachine {
   /// Whether the messages that leave now are answers.
   std::vector<bool> sent() {
     std::vector<bool> are_answers;
-    for (bool has_more = true; has_more;) {
-      has_more = !machine_.pump(out_);
-      for (const TxOp& op : out_.tx.view()) {
-        const auto frame = decode(op.segments[0]);
-        if (frame && frame->kind == FrameKind::eager) are_answers.push_back(frame->asked);
-      }
-      out_.posted(out_.tx.size());
-    }
+    for (const Frame& frame : leave(FrameKind::eager)) are_answers.push_back(frame.asked);
     return are_answers;
   }
 };
