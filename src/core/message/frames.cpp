@@ -17,6 +17,7 @@ bool names_message(FrameKind kind) {
     case FrameKind::too_long:
     case FrameKind::forget:
     case FrameKind::diverged:
+    case FrameKind::had:
       return true;
     default:
       return false;
@@ -24,7 +25,11 @@ bool names_message(FrameKind kind) {
 }
 
 bool known(FrameKind kind) {
-  return kind >= FrameKind::hello && kind <= FrameKind::pull;
+  return (kind >= FrameKind::hello && kind <= FrameKind::pull) || kind == FrameKind::had;
+}
+
+bool has_digest(FrameKind kind) {
+  return kind == FrameKind::announce || kind == FrameKind::have || kind == FrameKind::had;
 }
 
 constexpr std::size_t start_bytes = 4;  // of all frames; in those with a name the tag follows
@@ -37,7 +42,7 @@ constexpr auto unnamed_fields = [](auto& v, auto& frame) {
   }
 };
 constexpr auto named_fields = [](auto& v, auto& frame) {
-  if (frame.kind == FrameKind::announce) v.fields(frame.digest);
+  if (has_digest(frame.kind)) v.fields(frame.digest);
   if (frame.kind == FrameKind::get) v.fields(frame.region);
 };
 

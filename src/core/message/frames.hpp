@@ -17,7 +17,7 @@
 
 namespace weft::message {
 
-inline constexpr std::uint16_t protocol_version = 5;
+inline constexpr std::uint16_t protocol_version = 6;
 inline constexpr std::size_t header_bytes = 32;
 inline constexpr std::size_t next_header_bytes = 8;
 inline constexpr std::size_t longest_control_frame = 64;
@@ -46,6 +46,7 @@ enum class FrameKind : std::uint8_t {
   diverged = 16,  ///< an earlier life of the message's sender sent something else up to it
   pull = 17,      ///< the sender repeats messages of earlier connections only on request
   next = 18,      ///< as `eager`: the message that follows the one of the last eager or next frame
+  had = 19,       ///< an earlier life sent all before that message: no need to send them
 };
 
 /// Any frame; which fields count depends on its kind.
@@ -57,7 +58,7 @@ struct Frame {
   FlowKey flow;
   Serial serial = 0;
   std::uint64_t size = 0;  ///< of the message; not of an eager one, which is there
-  ToldDigest digest = 0;   ///< eager, announce, written: of the flow up to it
+  ToldDigest digest = 0;   ///< eager, announce, written, have: of the flow up to it; had: before
   RemoteRegion region;     ///< get; length 0: none, the answer comes as `eager`
   std::uint16_t version = 0;
   std::uint64_t granted = 0;        ///< hello, credit: bytes since the connection began

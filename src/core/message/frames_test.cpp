@@ -134,6 +134,21 @@ TEST(frames, an_announcement_has_size_and_digest) {
   EXPECT_FALSE(decode(std::span(bytes).first(header_bytes)));
 }
 
+TEST(frames, word_of_what_an_earlier_life_sent_has_a_digest) {
+  const Frame frame{.kind = FrameKind::had,
+                    .flow = {.generation = Generation(1), .tag = Tag(2)},
+                    .serial = 3,
+                    .digest = 0x07060504};
+  const auto bytes = encoded(frame);
+  EXPECT_EQ(bytes, bytes_of({19, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3, 0,
+                             0,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 5, 6, 7}));
+  const auto read = decode(bytes);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->serial, 3u);
+  EXPECT_EQ(read->digest, 0x07060504u);
+  EXPECT_FALSE(decode(std::span(bytes).first(header_bytes)));
+}
+
 TEST(frames, what_is_no_frame_is_refused) {
   const Frame hello{.kind = FrameKind::hello, .version = 1, .granted = 1000};
   const auto good = encoded(hello);
@@ -144,7 +159,7 @@ TEST(frames, what_is_no_frame_is_refused) {
   auto longer = good;
   longer.push_back(std::byte{});
   EXPECT_FALSE(decode(longer));
-  for (const auto& [at, value] : {std::pair(0, 0), {0, 18}, {0, 255}, {1, 4}, {3, 1}}) {
+  for (const auto& [at, value] : {std::pair(0, 0), {0, 18}, {0, 20}, {0, 255}, {1, 4}, {3, 1}}) {
     auto bad = good;
     bad[static_cast<std::size_t>(at)] = static_cast<std::byte>(value);
     EXPECT_FALSE(decode(bad)) << "byte " << at << " is " << value;

@@ -34,7 +34,6 @@ MessageOptions adjusted(MessageOptions o) {
 
 MessageMachine::MessageMachine(const MessageOptions& options, Instant now, const OutboxRoom& outbox)
     : options_(adjusted(options)),
-      may_repeat_(options.retain && options.incarnation > Incarnation(1)),
       sent_bodies_(outbox.limit, outbox.memory),
       received_bodies_(ByteCount(std::numeric_limits<std::uint64_t>::max())),
       peers_(options.nodes),
@@ -59,6 +58,7 @@ Operation MessageMachine::send(NodeId to, const FlowKey& flow, std::span<const s
   if (to != options_.self) {
     touch(to);
     const Operation operation = p.out.send(flow, bytes);
+    note_divergence(to, p);
     if (p.out.waits_for_room() && !std::exchange(p.waits_for_room, true)) {
       waiting_for_room_.push_back(to);
     }
@@ -255,7 +255,10 @@ bool MessageMachine::on_message_frame(NodeId from, Pair& pair, const Frame& fram
       pair.in.pull();
       return true;
     case FrameKind::have:
+    case FrameKind::had:
       pair.out.on_have(frame);
+      note_divergence(from, pair);
+      use_room();
       return true;
     default:
       return false;

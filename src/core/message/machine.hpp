@@ -166,13 +166,12 @@ class MessageMachine {
   std::optional<NodeId> missed() const { return missed_; }
 
   std::size_t eager_limit() const { return options_.eager_limit; }
-  /// Messages to that process that wait here, copied, since it reads more slowly than this one
-  /// sends.
+  /// Messages to that process that wait here, since it reads more slowly than this one sends.
   std::size_t queued_to(NodeId id) const {
     const Peer& peer = peers_[id.value()];
     return peer.pair != nullptr ? peer.pair->out.queued() : 0;
   }
-  /// The last message that was sent to that process, and whether it is one of those.
+  /// The last message that `send` took for that process, and whether one is among those.
   Name last_sent_to(NodeId id) const {
     const Peer& peer = peers_[id.value()];
     return peer.pair != nullptr ? peer.pair->out.last() : Name{};
@@ -180,8 +179,6 @@ class MessageMachine {
   bool is_queued(NodeId id, const Name& message) const {
     return queued_to(id) > 0 && peers_[id.value()].pair->out.is_queued(message);
   }
-  /// This process repeats what an earlier life of it did, whose messages others have.
-  bool may_repeat() const { return may_repeat_; }
   /// Bytes of messages that are kept for others, and that wait to be received.
   ByteCount outbox_bytes() const { return sent_bodies_.in_use(); }
   ByteCount inbox_bytes() const { return received_bodies_.in_use(); }
@@ -291,6 +288,10 @@ class MessageMachine {
     if (pair.in.has_word() || pair.out.has_work()) touch(from);
   }
   void note_writing(Pair& pair);
+  void note_divergence(NodeId receiver, const Pair& pair) {
+    const std::optional<Name>& found = pair.out.diverged();
+    if (found && !divergence_) divergence_ = Divergence{receiver, found->flow, found->serial};
+  }
   bool on_hello(NodeId from, const Frame& hello);
   bool on_message_frame(NodeId from, Pair& pair, const Frame& frame);
   void use_room();
@@ -315,7 +316,6 @@ class MessageMachine {
   Duration patience() const;
 
   MessageOptions options_;
-  bool may_repeat_ = false;
   BodyPool sent_bodies_, received_bodies_;
   Operations operations_;
   std::vector<Peer> peers_;

@@ -149,9 +149,11 @@ std::uint64_t PairIn::begin(Incarnation life) {
   pending_gets_.clear();
   pending_acks_.clear();
   pending_forgets_.clear();
+  pending_had_.clear();
   owes_credit_ = owes_diverged_ = is_hot_named_ = false;
   named_next_ = nowhere;
-  if (std::exchange(life_, life) != life) {
+  if (const Incarnation before = std::exchange(life_, life); before != life) {
+    tells_ = tells_ || before != Incarnation();
     diverged_.reset();
     flows_.for_each_active([](Flow& flow) {
       flow.before_of = flow.digest_of;
@@ -188,6 +190,7 @@ void PairIn::connected(bool pull) {
   flows_.for_each_resting([&](const FlowKey& key, const FlowPlace& place) {
     if (place.forgotten > 0) pending_forgets_.emplace_back(key, place.forgotten);
   });
+  if (tells_) tell_what_came();
 }
 
 void PairIn::pull() {
@@ -473,7 +476,8 @@ void PairIn::resume(const StoredPair& from) {
       to.early.pop_front();
     }
   }
-  has_begun_ = true;
+  has_begun_ = tells_ = true;
+  if (up_) tell_what_came();
   forget(from.receives);
   check_credit();
 }
@@ -537,10 +541,19 @@ bool PairIn::pump(TransmitQueue& out) {
     if (!say({.kind = FrameKind::diverged, .flow = key, .serial = serial}, out)) return false;
     owes_diverged_ = false;
   }
+  for (; !pending_had_.empty(); pending_had_.pop_front()) {
+    const auto [key, serial, digest] = pending_had_.front();
+    const Frame had{.kind = FrameKind::had, .flow = key, .serial = serial, .digest = digest};
+    if (!say(had, out)) return false;
+  }
   if (!pump_gets(out)) return false;
   for (; !pending_acks_.empty(); pending_acks_.pop_front()) {
     const auto [flow, serial] = pending_acks_.front();
-    if (!say({.kind = FrameKind::have, .flow = flow->key, .serial = serial}, out)) return false;
+    const Frame have{.kind = FrameKind::have,
+                     .flow = flow->key,
+                     .serial = serial,
+                     .digest = serial + 1 == flow->digest_of ? flow->digest : 0};
+    if (!say(have, out)) return false;
   }
   for (; !pending_forgets_.empty(); pending_forgets_.pop_front()) {
     const auto [key, serial] = pending_forgets_.front();

@@ -100,7 +100,7 @@ class PairIn {
   /// Returns whether there is anything to say.
   bool has_word() const {
     return owes_credit_ || !pending_gets_.empty() || !pending_acks_.empty() ||
-           !pending_forgets_.empty() || owes_diverged_;
+           !pending_forgets_.empty() || !pending_had_.empty() || owes_diverged_;
   }
   void fail_all(Failure failure);
   /// Operations wait for the peer.
@@ -179,6 +179,13 @@ class PairIn {
     Serial serial = 0;
   };
 
+  /// All messages of the flow before that one have come.
+  struct Had {
+    FlowKey key;
+    Serial serial = 0;
+    ToldDigest digest = 0;  // of those; 0: unknown
+  };
+
   Flow& flow(const FlowKey& key) {
     if (Flow* const same = flows_.latest(key)) return *same;
     if (flows_.is_crowded()) rest_idle_flows();
@@ -232,6 +239,8 @@ class PairIn {
   void ask_for_sink(Flow& flow, Serial serial);
   void miss_ahead(Flow& flow, Serial serial);
   void ask_for_all();
+  void tell_what_came();
+  void tell_what_came(Flow& flow);
   bool spend(std::uint64_t cost);
   void give_back(std::uint64_t cost);
   void fill(Flow& flow, Posted& posted, std::span<const std::byte> body);
@@ -268,6 +277,7 @@ class PairIn {
   GrowingRing<Place> pending_gets_;    // to be sent
   GrowingRing<Place> pending_acks_;    // likewise
   GrowingRing<Name> pending_forgets_;  // likewise
+  GrowingRing<Had> pending_had_;       // likewise
   std::uint64_t looks_ = 0;
   std::size_t posted_ = 0;
   std::size_t sinks_ = 0;  // of the posted
@@ -286,6 +296,7 @@ class PairIn {
   bool owes_credit_ = false;
   bool owes_diverged_ = false;
   bool has_begun_ = false;
+  bool tells_ = false;  // the peer's present life what it has received, on each connection
   Incarnation life_{};  // of the peer
   /// The first message that differs from the one an earlier life of the peer sent; the pair then
   /// ignores the peer.

@@ -9,8 +9,6 @@ namespace weft::message {
 namespace {
 
 constexpr std::uint32_t none = 0xffff'ffff;
-/// A peer asks once for each receive that it has posted; beyond that it is not one of ours.
-constexpr std::size_t most_asked = 1 << 20;
 /// Entries of messages that left in another way.
 constexpr std::size_t most_unneeded = 4096;
 
@@ -59,14 +57,19 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   if (options_.retain) to.digest = kept.digest;
   // A peer may ask twice for one message.
   while (!to.asked.empty() && to.asked.front().serial < serial) to.asked.pop_front();
-  kept.was_asked = !to.asked.empty() && to.asked.front().serial == serial;
-  const bool is_answer = kept.was_asked && !comes_by_itself(bytes);
-  const RemoteRegion region = kept.was_asked ? to.asked.front().region : RemoteRegion{};
-  if (kept.was_asked) to.asked.pop_front();
+  const bool was_asked = !to.asked.empty() && to.asked.front().serial == serial;
+  kept.was_asked = was_asked;
+  const bool is_answer = was_asked && !comes_by_itself(bytes);
+  const RemoteRegion region = was_asked ? to.asked.front().region : RemoteRegion{};
+  if (was_asked) to.asked.pop_front();
   to.kept.push_back(std::move(kept));
   last_ = {key, serial};
+  const std::optional<ToldDigest> had = to.had_at(serial);
+  if (had) compare(last_, to.digest, *had);
   if (is_answer) {
     answer(to, serial, region);
+  } else if (had && !was_asked) {
+    note_had(to, serial);
   } else {
     queue_push({&to, serial});
   }
@@ -118,11 +121,16 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   has_lost_ = has_lost_ || (has_unkept_ && !pull);
   ++connection_;
   named_ = nullptr;
-  up_ = true;
+  up_ = !diverged_;
   granted_ = granted;
   window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
                          : options_.fabric.write_window);
   spent_ = heard_ = settled_ = let_go_ = 0;
+  flows_.for_each_active([](Flow& flow) {
+    flow.had = {};
+    flow.had_behind.clear();
+    flow.had_some = 0;
+  });
   push_again(!pull);
 }
 
@@ -226,11 +234,6 @@ void PairOut::settle(std::uint64_t left_over) {
     ++settled_;
     if (heard.delivers) arrived(heard.place);
   }
-}
-
-void PairOut::on_have(const Frame& have) {
-  Flow& of = flow(have.flow);
-  if (of.find(have.serial) != nullptr) arrived({&of, have.serial});
 }
 
 void PairOut::on_forget(const Frame& forget) {

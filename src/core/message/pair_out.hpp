@@ -93,7 +93,8 @@ class PairOut {
   /// False: the peer sent something impossible.
   bool on_get(const Frame& get);
   bool on_credit(const Frame& credit);
-  void on_have(const Frame& have);
+  /// A have or a had frame.
+  void on_have(const Frame& frame);
   void on_forget(const Frame& forget);
   /// A write to this peer is over, carried out or not. `slot`: its context without `write_context`.
   void on_write_over(Instant now, std::uint64_t slot);
@@ -124,10 +125,12 @@ class PairOut {
   bool has_begun() const { return next_order_ > 1; }
   /// Returns the number of messages so far, in all flows.
   std::uint64_t started() const;
-  /// Messages that wait for the receiver's credit, or for room on the fabric.
-  /// Returns how many messages wait here until the peer has read on: not those that it asked for.
+  /// The first message found in which this process differs from its earlier life. Nothing is sent
+  /// to the peer from then on.
+  const std::optional<Name>& diverged() const { return diverged_; }
+  /// Returns how many messages wait here until the peer has read on, or the fabric has room.
   std::size_t queued() const { return queued_; }
-  /// The last one that was sent, and whether it is one of those.
+  /// The last one that `send` took, and whether one is among those.
   Name last() const { return last_; }
   bool is_queued(const Name& message);
   /// Messages wait for room in the outbox.
@@ -158,6 +161,10 @@ class PairOut {
     Serial serial = 0;
     RemoteRegion region;
   };
+  struct Had {
+    Serial serial = 0;
+    ToldDigest digest = 0;  // 0: unknown
+  };
   struct Flow {
     Flow(const FlowKey& k, const FlowPlace& from)
         : key(k),
@@ -169,11 +176,20 @@ class PairOut {
     Kept* find(Serial serial) {
       return serial < first || serial >= next() ? nullptr : &kept[serial - first];
     }
-    bool is_idle() const { return kept.empty() && asked.empty() && archive.empty(); }
+    bool is_idle() const {
+      return kept.empty() && asked.empty() && archive.empty() && had_some <= first;
+    }
     FlowPlace place() const { return {.next = first, .digest = digest, .forgotten = forgotten}; }
     void shrink() {
       if (kept.empty()) kept = GrowingRing<Kept>();
       if (asked.empty()) asked = GrowingRing<Asked>();
+    }
+    /// None: the peer has not said that it has that message.
+    std::optional<ToldDigest> had_at(Serial serial) {
+      if (serial < had.serial) return serial + 1 == had.serial ? had.digest : 0;
+      while (!had_behind.empty() && had_behind.front().serial < serial) had_behind.pop_front();
+      if (had_behind.empty() || had_behind.front().serial != serial) return std::nullopt;
+      return had_behind.front().digest;
     }
 
     FlowKey key;
@@ -183,7 +199,10 @@ class PairOut {
     std::uint64_t digest = 0;           // of all messages
     std::uint64_t archived_digest = 0;  // of those before `first`
     Serial forgotten = 0;               // by the peer: messages before this
-    Serial needed_until = 0;  // those before this are kept, though others are not any more
+    Serial needed_until = 0;      // those before this are kept, though others are not any more
+    Had had;                      // the peer has all before it, as it said in this connection
+    GrowingRing<Had> had_behind;  // and these messages
+    Serial had_some = 0;          // none from here on
     Archive archive;
     bool in_use = false;  // FlowTable
   };
@@ -216,6 +235,8 @@ class PairOut {
     no_room,  // in the queue of the fabric
   };
 
+  /// A peer asks once for each receive that it has posted; beyond that it is not one of ours.
+  static constexpr std::size_t most_asked = 1 << 20;
   /// Messages that the peer has, and that are not in the archive yet, as long as nobody waits.
   static constexpr std::uint64_t most_unsettled = 256;
   static constexpr std::uint64_t settled_at_once = 8;
@@ -227,7 +248,8 @@ class PairOut {
     if (!has_way) return nullptr;
     Flow& to = flow(key);
     if (!keeps_ && !to.kept.empty()) let_go(to);
-    if (!to.asked.empty() || (keeps(to) && !bodies_.has_block(size))) return nullptr;
+    if (!to.asked.empty() || to.next() < to.had_some) return nullptr;
+    if (keeps(to) && !bodies_.has_block(size)) return nullptr;
     return &to;
   }
   void let_go(Flow& flow);
@@ -300,6 +322,9 @@ class PairOut {
     if (std::exchange(kept.is_queued, false)) --queued_;
   }
   void drop_unneeded_pushes();
+  void on_had(Flow& of, const Had& had);
+  void note_had(Flow& flow, Serial serial);
+  void compare(const Name& message, std::uint64_t digest, ToldDigest had);
   bool is_needed_push(const Kept* kept) const {
     return kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&
            kept->answered_in != connection_;
@@ -342,6 +367,7 @@ class PairOut {
   std::uint64_t pushes_cost_ = 0;  // of all of them
   std::size_t queued_ = 0;
   Name last_;
+  std::optional<Name> diverged_;
   GrowingRing<Answer> answers_;
   GrowingRing<Answer> writing_;   // those of `answers_` that take writes
   GrowingRing<Unheard> unheard_;  // in the order of their frames, which a credit counts

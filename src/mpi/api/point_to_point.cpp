@@ -101,11 +101,13 @@ int send(Message&& message, bool synchronous) {
   if (!synchronous && message.send_now()) return MPI_SUCCESS;
   Request request;
   message.start_send(synchronous, request);
-  const int error = wait_for(message.call, message.communicator, request, abi::status_ignore);
-  if (!message.is_null) {
-    const auto to = static_cast<std::size_t>(message.peer);
-    library().transfer->make_way(message.communicator->group.members[to]);
+  if (message.is_null) {
+    return wait_for(message.call, message.communicator, request, abi::status_ignore);
   }
+  const NodeId to = message.communicator->group.members[static_cast<std::size_t>(message.peer)];
+  const message::Name sent = library().transfer->last_sent_to(to);
+  const int error = wait_for(message.call, message.communicator, request, abi::status_ignore);
+  library().transfer->make_way(to, sent);
   return error;
 }
 

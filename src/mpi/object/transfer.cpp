@@ -20,8 +20,6 @@ constexpr std::size_t most_inline = 8 << 10;
 /// Envelopes for which their receivers have no room yet: a sender of more waits, and takes the
 /// messages that come to it meanwhile.
 constexpr std::size_t most_slots = 1024;
-/// Then members of a group may have called collective operations that do not fit together.
-constexpr Duration long_wait = Duration::seconds(2);
 /// Without a look at the fabric.
 constexpr int most_takes_in_a_row = 16;
 /// The largest place of a short message of a collective operation; then they begin again.
@@ -111,7 +109,7 @@ void Transfer::post_envelope(const Group& group, std::uint32_t to, const Header&
       messenger_.start_send(group.members[to], flow(group, Purpose::envelopes), slot.memory);
   // A process that talks to itself needs nothing from the fabric, and others wait.
   const bool is_own = group.members[to] == messenger_.machine().self();
-  if (!is_own) note_queued();
+  if (!is_own) ++queued_;
   if (is_own && ++takes_in_a_row_ > most_takes_in_a_row) look_at_fabric();
   if (!messenger_.is_ready(operation)) return watch(operation, {.slot = &slot});
   if (auto sent = messenger_.wait(operation); !sent) failure_ = sent.error();
@@ -150,6 +148,7 @@ void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const 
   if (!send_envelope_now(group, to, header, bytes)) {
     const Buffer whole{const_cast<std::byte*>(bytes.data()), bytes.size(), &plain_bytes()};
     post_envelope(group, to, header, &whole);
+    note_collective_send(group, to);
   }
   done = true;
 }
@@ -437,7 +436,8 @@ void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag
     return;
   }
   watch(messenger_.start_send(group.members[to], key, bytes), {.flag = &done});
-  note_queued();
+  ++queued_;
+  if (tag == 0) note_collective_send(group, to);
 }
 
 void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,
@@ -535,31 +535,6 @@ void Transfer::wait_for_something() {
     failure_ = something.error();
   } else if (!*something) {
     tell_calls();
-  }
-}
-
-/// A short message that finds no room is copied, and its send is over. A process that only sends
-/// would never hear that its peers have read something. A peer that computes takes its time; one
-/// that is gone is noticed by those who wait for its messages. One that has exited is missed here:
-/// nobody else may need it, and each send would wait in vain. A message that its receiver takes
-/// does not wait for those before it whose receives come later. Nor does a life that repeats
-/// another one: its peers have what waits, and need what comes behind; all of that is kept in any
-/// case.
-void Transfer::wait_for_way(NodeId to) {
-  const message::MessageMachine& machine = messenger_.machine();
-  if (machine.may_repeat()) return;
-  const message::Name sent = machine.last_sent_to(to);
-  const Wants wants(*this, {nullptr, to});
-  while (!failure_ && machine.queued_to(to) > most_queued && machine.is_queued(to, sent)) {
-    if (pause_ != nullptr) {
-      turn_and_pause();
-      continue;
-    }
-    if (take_what_is_done()) continue;
-    auto good =
-        messenger_.wait_for_queue(to, sent, most_queued, operations_, has_arrived_, long_wait);
-    if (!good) failure_ = good.error();
-    if (good && !*good && !messenger_.machine().is_up(to)) return;
   }
 }
 

@@ -239,18 +239,20 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
       look_at_fabric();
     }
   }
-  /// Until few short messages to that process wait in this one: to be called behind sends that may
+  /// The last message to that process: to be called right behind a send, for `make_way`.
+  message::Name last_sent_to(NodeId to) const { return messenger_.machine().last_sent_to(to); }
+  /// Until few messages to that process wait in this one, or that one does not: for sends that may
   /// wait. A process that runs ahead of its peers has to stop somewhere.
-  void make_way(NodeId to) {
+  void make_way(NodeId to, const message::Name& message) {
     if (messenger_.machine().queued_to(to) > most_queued) [[unlikely]] {
-      wait_for_way(to);
+      wait_for_way(to, message);
     }
   }
-  /// The same of all members, if messages were queued at all.
+  /// The same of all that a blocking collective of the group has sent.
   void make_way(const Group& group) {
-    if (!has_queued_) return;
-    for (const NodeId member : group.members) make_way(member);
-    has_queued_ = false;
+    if (!behind_many_.empty()) [[unlikely]] {
+      wait_for_way(group);
+    }
   }
   /// A turn of a wait for something that no message brings, if others may be let in meanwhile.
   void turn_and_pause();
@@ -313,6 +315,8 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   };
   /// Then a group has called enough short operations to be worth a board.
   static constexpr std::uint32_t calls_to_board = 16;
+  /// Then members of a group may have called collective operations that do not fit together.
+  static constexpr Duration long_wait = Duration::seconds(2);
   /// Short messages that wait for one process: as many as a window of sends may have.
   static constexpr std::size_t most_queued = 1024;
   /// So few may wait for the next look at the fabric: each takes system calls over TCP.
@@ -351,8 +355,13 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   std::unordered_map<const Group*, Lanes> lanes_;
   std::unordered_map<Generation, Lanes*> collective_lanes_;  // by the flows of collectives
   std::uint32_t queued_ =
-      0;                     // short messages that found no room, since the last look at the fabric
-  bool has_queued_ = false;  // there were some since `make_way` was called for a group
+      0;  // short messages that found no room, since the last look at the fabric
+  struct BehindMany {
+    const Group* group = nullptr;
+    NodeId to{};
+    message::Name message;
+  };
+  std::vector<BehindMany> behind_many_;  // messages of blocking collectives
   static constexpr std::size_t most_scratch = std::size_t{16} << 20;
   Scratch scratch_;
   bool may_have_boards_ = false;
@@ -437,11 +446,9 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   bool send_header_now(const Group& group, std::uint32_t to, const Header& header);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
-  void note_queued() {
-    ++queued_;
-    has_queued_ = true;
-  }
-  [[gnu::noinline]] void wait_for_way(NodeId to);
+  void note_collective_send(const Group& group, std::uint32_t to);
+  [[gnu::noinline]] void wait_for_way(NodeId to, const message::Name& message);
+  [[gnu::noinline]] void wait_for_way(const Group& group);
   void take_matched();
   void post_envelope(const Group& group, std::uint32_t to, const Header& header,
                      const Buffer* whole);

@@ -87,7 +87,8 @@ TEST(wanted, a_sender_of_more_than_may_wait_misses_its_receiver) {
                 transfer.send(group, 2, 5, buffer, false, request);
                 EXPECT_TRUE(request.done);
               }
-              transfer.make_way(group.members[2]);
+              const NodeId to = group.members[2];
+              transfer.make_way(to, transfer.last_sent_to(to));
             }),
             Missed{2});
 }

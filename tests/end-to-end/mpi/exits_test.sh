@@ -29,10 +29,12 @@ printed "$done_"
 grep -q 'rank 5 is needed by rank 0; starting it anew' "$dir/err" && (($(grep -c 'is needed by' "$dir/err") == 1)) ||
   fail "of the needed ranks it says '$(cat "$dir/err")'"
 
-# A rank that sends a lot again to one that has exited does not wait for it.
-run sends -n 2 --restart on-failure -- "$programs"/mpi_exits "$dir/sends" sends
+# A rank that sends a lot again to one that has exited does not wait in vain with each message, and keeps no more of
+# them than its earlier life.
+run sends -n 2 --restart on-failure --inbox 1MiB --outbox 8MiB --outbox-fails -- "$programs"/mpi_exits "$dir/sends" \
+  sends
 printed "$done_"
-! grep -q 'is needed by' "$dir/err" || fail "sends says '$(cat "$dir/err")'"
+grep -q 'rank 1 is needed by rank 0; starting it anew' "$dir/err" || fail "sends says '$(cat "$dir/err")'"
 
 # A rank goes on where the other has no room for what it does not wait for: messages that it has not asked for, or that
 # an earlier life had sent.
