@@ -46,7 +46,7 @@ enum class FrameKind : std::uint8_t {
   diverged = 16,  ///< an earlier life of the message's sender sent something else up to it
   pull = 17,      ///< the sender repeats messages of earlier connections only on request
   next = 18,      ///< as `eager`: the message that follows the one of the last eager or next frame
-  had = 19,       ///< an earlier life sent all before that message: no need to send them
+  had = 19,       ///< all messages before that one came before: no need to send them
 };
 
 /// Any frame; which fields count depends on its kind.

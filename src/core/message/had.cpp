@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came from an earlier life of the peer, which its present one need not send again: nor may
-// messages that the receiver waits for be held up behind it.
+// What came on earlier connections, of this or another life of the peer. A later life need not send
+// it again, and nothing that its receiver waits for is held up behind it.
 #include <algorithm>
 
 #include "core/message/pair_in.hpp"
@@ -55,7 +55,7 @@ void PairOut::on_have(const Frame& frame) {
 void PairOut::on_had(Flow& of, const Had& had) {
   of.had = had;
   of.had_some = std::max(of.had_some, had.serial);
-  if (had.serial > 0 && had.serial <= of.next()) {
+  if (options_.retain && had.serial > 0 && had.serial <= of.next()) {
     const Serial last = had.serial - 1;
     const Kept* const kept = of.find(last);
     const std::uint64_t known = kept != nullptr ? kept->digest : 0;
@@ -70,6 +70,15 @@ void PairOut::note_had(Flow& flow, Serial serial) {
   const Kept* const kept = flow.find(serial);
   if (kept == nullptr || kept->sent_in == connection_ || kept->answered_in == connection_) return;
   arrived({&flow, serial});
+}
+
+/// Another life of the peer may have less. So may those to which it is said that no life asks.
+void PairOut::forget_had() {
+  flows_.for_each_active([](Flow& flow) {
+    flow.had = {};
+    flow.had_behind.clear();
+    flow.had_some = 0;
+  });
 }
 
 void PairOut::compare(const Name& message, std::uint64_t digest, ToldDigest had) {

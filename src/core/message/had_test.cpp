@@ -106,6 +106,52 @@ TEST_F(Had, is_compared) {
   EXPECT_EQ(sent(), std::vector<Serial>{});
 }
 
+TEST_F(Had, behind_a_gap_is_not_hidden_from_another_life_by_what_comes_by_itself) {
+  connect(1, 0);
+  hear({.kind = FrameKind::have, .flow = flow, .serial = 1});
+  for (int i = 0; i < 3; ++i) send();
+  disconnect();
+  connect(2, 1 << 20);
+  EXPECT_EQ(sent(), std::vector<Serial>{2}) << "it asks for those before";
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 0});
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 1});
+  EXPECT_EQ(sent(), (std::vector<Serial>{0, 1}));
+}
+
+TEST_F(Had, counts_in_its_connection_only) {
+  connect(1, 1 << 20);
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 3});
+  disconnect();
+  send();
+  EXPECT_EQ(machine_.queued_to(peer), 1U);
+  machine_.stop_keeping([](NodeId) { return true; });
+  connect(2, 1 << 20);
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 0});
+  EXPECT_EQ(sent(), std::vector<Serial>{0});
+}
+
+TEST_F(Had, is_not_compared_with_what_is_not_kept) {
+  connect(1, 1 << 20);
+  send();
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 3, .digest = 7});
+  machine_.stop_keeping([](NodeId) { return false; });
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 3, .digest = 7});
+  for (int i = 0; i < 2; ++i) send();
+  EXPECT_FALSE(machine_.divergence());
+}
+
+TEST_F(Had, is_answered_from_a_copy_that_stays) {
+  connect(1, 0);
+  hear({.kind = FrameKind::have, .flow = flow, .serial = 1});
+  for (int i = 0; i < 2; ++i) send();
+  EXPECT_EQ(sent(), std::vector<Serial>{});
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 1});
+  machine_.pump(out_);
+  ASSERT_EQ(out_.tx.size(), 1U);
+  EXPECT_EQ(out_.tx[0].segments[1].size(), 0U) << "content is in the queue";
+  EXPECT_EQ(out_.tx[0].segments[0].size(), header_bytes + 3);
+}
+
 /// What it tells a later life of its peer.
 class Tells : public Had {
  protected:

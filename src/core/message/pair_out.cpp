@@ -53,8 +53,9 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
     if (options_.retain) uncopied_.push_back({&to, serial});
   }
   ++next_order_;
-  kept.digest = digest_with(to, {}, bytes);
-  if (options_.retain) to.digest = kept.digest;
+  const std::uint64_t digest = digest_with(to, {}, bytes);
+  kept.digest = digest;
+  if (options_.retain) to.digest = digest;
   // A peer may ask twice for one message.
   while (!to.asked.empty() && to.asked.front().serial < serial) to.asked.pop_front();
   const bool was_asked = !to.asked.empty() && to.asked.front().serial == serial;
@@ -65,7 +66,7 @@ Operation PairOut::send(const FlowKey& key, std::span<const std::byte> bytes) {
   to.kept.push_back(std::move(kept));
   last_ = {key, serial};
   const std::optional<ToldDigest> had = to.had_at(serial);
-  if (had) compare(last_, to.digest, *had);
+  if (had) compare(last_, digest, *had);
   if (is_answer) {
     answer(to, serial, region);
   } else if (had && !was_asked) {
@@ -126,28 +127,26 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
                          : options_.fabric.write_window);
   spent_ = heard_ = settled_ = let_go_ = 0;
-  flows_.for_each_active([](Flow& flow) {
-    flow.had = {};
-    flow.had_behind.clear();
-    flow.had_some = 0;
-  });
   push_again(!pull);
 }
 
 /// Queues messages not known to have arrived; `all`: not only those that no connection has seen
-/// yet.
+/// yet. The peer then asks for nothing behind the first of a flow that comes by itself: so behind
+/// it there must be fresh ones only.
 void PairOut::push_again(bool all) {
   pushes_.clear();
   pushes_cost_ = 0;
   std::vector<std::tuple<std::uint64_t, Place>> places;
   flows_.for_each_active([&](Flow& flow) {
-    for (std::size_t i = 0; i < flow.kept.size(); ++i) {
+    bool is_pushed = true;
+    for (std::size_t i = flow.kept.size(); i-- > 0;) {
       Kept& kept = flow.kept[i];
       leave_queue(kept);
-      // One that was asked for is asked for again: those behind it may be no fresh ones.
-      const bool is_fresh = kept.sent_in == 0 && kept.answered_in == 0 && !kept.was_asked;
-      if (kept.arrived || !(all || is_fresh)) continue;
-      places.emplace_back(kept.order, Place{&flow, flow.first + i});
+      // One that was asked for is asked for again.
+      const bool is_fresh =
+          !kept.arrived && kept.sent_in == 0 && kept.answered_in == 0 && !kept.was_asked;
+      is_pushed = all || (is_pushed && is_fresh);
+      if (is_pushed && !kept.arrived) places.emplace_back(kept.order, Place{&flow, flow.first + i});
     }
   });
   std::sort(places.begin(), places.end(),
@@ -167,6 +166,7 @@ void PairOut::disconnected() {
   unheard_.clear();
   frames_out_ = 0;
   flows_.for_each_active([](Flow& flow) { flow.asked.clear(); });
+  forget_had();
 }
 
 bool PairOut::on_get(const Frame& get) {
@@ -461,23 +461,25 @@ bool PairOut::pump_answer(const Answer& answer, TransmitQueue& out) {
   return true;
 }
 
-/// Archived ones are copied into the queue: an archive moves its bytes.
+/// Those that have arrived are copied into the queue: they go to the archive, which moves its
+/// bytes.
 bool PairOut::pump_small(const Place& place, TransmitQueue& out) {
-  if (Kept* const kept = place.flow->find(place.serial)) {
+  Kept* const kept = place.flow->find(place.serial);
+  if (kept != nullptr && !kept->arrived) {
     send_body(*place.flow, place.serial, *kept, true, out);
     return true;
   }
-  const Archive::Message message = *place.flow->archive.find(place.serial);
-  const std::size_t size = header_bytes + message.bytes.size();
+  const std::span<const std::byte> bytes = *bytes_of(place);
+  const std::size_t size = header_bytes + bytes.size();
   if (!out.has_room(1, size)) return false;
   const Frame frame{.kind = FrameKind::eager,
                     .asked = true,
                     .flow = place.flow->key,
                     .serial = place.serial,
-                    .digest = told(message.digest)};
+                    .digest = told(digest_of(place))};
   out.send(peer_, options_.level_to(peer_), size, [&](wire::Writer& w) {
     encode(w, frame);
-    w.put_bytes(message.bytes);
+    w.put_bytes(bytes);
   });
   named(*place.flow, place.serial);
   expect_word(place, true);

@@ -324,6 +324,7 @@ class PairOut {
   void drop_unneeded_pushes();
   void on_had(Flow& of, const Had& had);
   void note_had(Flow& flow, Serial serial);
+  void forget_had();
   void compare(const Name& message, std::uint64_t digest, ToldDigest had);
   bool is_needed_push(const Kept* kept) const {
     return kept != nullptr && !kept->arrived && kept->sent_in != connection_ &&

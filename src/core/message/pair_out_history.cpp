@@ -9,6 +9,7 @@ namespace weft::message {
 
 void PairOut::stop_keeping(bool may_ask) {
   settle(0);
+  forget_had();
   flows_.for_each_active([&](Flow& flow) {
     if (may_ask) {
       flow.needed_until = flow.next();

@@ -156,7 +156,6 @@ void Collective::run_begun(const collective::Request& what, const std::byte* inp
       run_plan(transfer, group(), plan_for(group(), what), input, output, fold);
     }
   }
-  transfer.make_way(group());
 }
 
 /// Each operation under way has flows of its own. They are used again by a later one, which begins

@@ -101,10 +101,7 @@ std::span<std::byte> PlanRun::target(const Piece& piece) {
 void PlanRun::take(const Step& step, bool& done) {
   switch (step.kind) {
     case Step::Kind::send:
-      if (is_short(step.from)) {
-        return transfer_.send_short(group_, step.peer, source(step.from), done);
-      }
-      return transfer_.send_plain(group_, step.peer, tag_, source(step.from), done);
+      return send(step, done);
     case Step::Kind::receive:
       if (is_short(step.to)) {
         return transfer_.receive_short(group_, step.peer, target(step.to), done);
@@ -118,6 +115,18 @@ void PlanRun::take(const Step& step, bool& done) {
       break;
   }
   done = true;
+}
+
+/// Operations of which several are under way at a time are not blocking: they have other tags.
+void PlanRun::send(const Step& step, bool& done) {
+  bool is_out = true;
+  if (is_short(step.from)) {
+    is_out = transfer_.send_short(group_, step.peer, source(step.from), done);
+  } else {
+    transfer_.send_plain(group_, step.peer, tag_, source(step.from), done);
+    is_out = done;
+  }
+  if (!is_out && tag_ == 0) transfer_.note_collective_send(group_, step.peer);
 }
 
 void PlanRun::fold_into(std::span<const std::byte> from, std::span<std::byte> to,
@@ -138,12 +147,18 @@ constexpr std::uint64_t most_folded = 128;
 /// switch between processes, and a message a fraction of it.
 constexpr std::uint32_t few_members = 8;
 
+void send_to(Transfer& transfer, const Group& group, std::uint32_t to,
+             std::span<const std::byte> bytes) {
+  bool sent = false;
+  if (!transfer.send_short(group, to, bytes, sent)) transfer.note_collective_send(group, to);
+}
+
 /// Sends to one member, and waits for the other's message.
 void exchange_short(Transfer& transfer, const Group& group, std::uint32_t to,
                     std::span<const std::byte> bytes, std::uint32_t from,
                     std::span<std::byte> into) {
-  bool sent = false, came = false;
-  transfer.send_short(group, to, bytes, sent);
+  bool came = false;
+  send_to(transfer, group, to, bytes);
   transfer.receive_short(group, from, into, came);
   transfer.until([&] { return came; });
 }
@@ -152,9 +167,8 @@ void exchange_short(Transfer& transfer, const Group& group, std::uint32_t to,
 void meet_at_once(Transfer& transfer, const Group& group) {
   const std::uint32_t members = group.size();
   std::array<bool, few_members> came{};
-  bool sent = false;
   for (std::uint32_t i = 1; i < members; ++i) {
-    transfer.send_short(group, (group.rank + i) % members, {}, sent);
+    send_to(transfer, group, (group.rank + i) % members, {});
   }
   for (std::uint32_t i = 1; i < members; ++i) {
     transfer.receive_short(group, (group.rank + i) % members, {}, came[i]);
@@ -232,6 +246,7 @@ bool run_short(Transfer& transfer, const Group& group, const collective::Request
   if (request.operation == collective::Operation::barrier) {
     const bool is_few = group.size() > 2 && group.size() <= few_members;
     is_few ? meet_at_once(transfer, group) : meet(transfer, group);
+    transfer.make_way(group);
     return true;
   }
   const bool is_one = request.operation == collective::Operation::allreduce &&
@@ -241,6 +256,7 @@ bool run_short(Transfer& transfer, const Group& group, const collective::Request
   if (!is_one) return false;
   if (input != output && request.bytes > 0) std::memmove(output, input, request.bytes);
   fold_all(transfer, group, {output, request.bytes}, fold);
+  transfer.make_way(group);
   return true;
 }
 
@@ -248,12 +264,14 @@ void run_plan(Transfer& transfer, const Group& group, Plan plan, const std::byte
               std::byte* output, const FoldBytes& fold) {
   PlanRun run(transfer, group, 0, std::move(plan), input, output, fold);
   transfer.until([&] { return run.advance(); });
+  transfer.make_way(group);
 }
 
 void run_plan(Transfer& transfer, const Group& group, const Plan* plan, const std::byte* input,
               std::byte* output, const FoldBytes& fold) {
   PlanRun run(transfer, group, 0, plan, input, output, fold);
   transfer.until([&] { return run.advance(); });
+  transfer.make_way(group);
 }
 
 void run_collective(Transfer& transfer, const Group& group, const collective::Request& request,

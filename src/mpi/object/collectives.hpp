@@ -58,6 +58,7 @@ class PlanRun final {
   std::span<const std::byte> source(const collective::Piece& piece);
   std::span<std::byte> target(const collective::Piece& piece);
   void take(const collective::Step& step, bool& done);
+  void send(const collective::Step& step, bool& done);
   void fold_into(std::span<const std::byte> from, std::span<std::byte> to, bool from_is_left);
 
   Transfer& transfer_;

@@ -139,7 +139,7 @@ bool Transfer::send_now(const Group& group, std::uint32_t to, std::int32_t tag,
                            {static_cast<const std::byte*>(buffer.address), bytes});
 }
 
-void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
+bool Transfer::send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
                           bool& done) {
   const Lanes& lanes = *lanes_of(group);
   const Header header{.tag = static_cast<std::int32_t>(lanes.by_source[to]->sent_plain),
@@ -148,9 +148,11 @@ void Transfer::send_short(const Group& group, std::uint32_t to, std::span<const 
   if (!send_envelope_now(group, to, header, bytes)) {
     const Buffer whole{const_cast<std::byte*>(bytes.data()), bytes.size(), &plain_bytes()};
     post_envelope(group, to, header, &whole);
-    note_collective_send(group, to);
+    done = true;
+    return false;
   }
   done = true;
+  return true;
 }
 
 void Transfer::tell_call(const Lane& lane, CallName call) {
@@ -437,7 +439,6 @@ void Transfer::send_plain(const Group& group, std::uint32_t to, std::int32_t tag
   }
   watch(messenger_.start_send(group.members[to], key, bytes), {.flag = &done});
   ++queued_;
-  if (tag == 0) note_collective_send(group, to);
 }
 
 void Transfer::receive_plain(const Group& group, std::uint32_t from, std::int32_t tag,

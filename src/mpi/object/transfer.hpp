@@ -154,11 +154,12 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   /// Messages of collective operations of which one at a time is under way: at most `longest_short`
   /// bytes, in the order of their sending. `done` becomes true, and outlives it. The receive has
   /// exactly the size of the message, and both ends of a pair take such messages and plain ones of
-  /// tag 0 in one order: a message that breaks this rule is a failure.
+  /// tag 0 in one order: a message that breaks this rule is a failure. `send_short` returns whether
+  /// it left at once.
   std::size_t longest_short() const { return std::min(most_short, inline_limit_); }
   /// False: the group has none, and uses plain ones.
   bool has_short(const Group& group) { return lanes_of(group) != nullptr; }
-  void send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
+  bool send_short(const Group& group, std::uint32_t to, std::span<const std::byte> bytes,
                   bool& done);
   void receive_short(const Group& group, std::uint32_t from, std::span<std::byte> into, bool& done);
   /// From now on groups may have boards, in all processes of the job. Not where lives of a process
@@ -248,7 +249,9 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
       wait_for_way(to, message);
     }
   }
-  /// The same of all that a blocking collective of the group has sent.
+  /// The same of what a blocking collective of the group has sent: behind each send of it that did
+  /// not leave at once, `note_collective_send`, and at its end, `make_way`.
+  void note_collective_send(const Group& group, std::uint32_t to);
   void make_way(const Group& group) {
     if (!behind_many_.empty()) [[unlikely]] {
       wait_for_way(group);
@@ -446,7 +449,6 @@ class Transfer final : private message::EarlyWatch, private WantedPeers {
   bool send_header_now(const Group& group, std::uint32_t to, const Header& header);
   bool send_envelope_now(const Group& group, std::uint32_t to, const Header& header,
                          std::span<const std::byte> bytes);
-  void note_collective_send(const Group& group, std::uint32_t to);
   [[gnu::noinline]] void wait_for_way(NodeId to, const message::Name& message);
   [[gnu::noinline]] void wait_for_way(const Group& group);
   void take_matched();

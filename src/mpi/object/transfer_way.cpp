@@ -4,7 +4,6 @@
 
 namespace weft::mpi {
 
-/// A blocking collective's. Those of several at a time have flows of their own.
 void Transfer::note_collective_send(const Group& group, std::uint32_t to) {
   const NodeId id = group.members[to];
   if (messenger_.machine().queued_to(id) <= most_queued) return;
