@@ -14,7 +14,7 @@ const [page, source, build, scratch, ...pages] = process.argv.slice(2);
 const limit = 300_000;  // ms for one command; reached only by one that hangs
 
 /** Programs that the pages call. A line of a block that begins with anything else is no command. */
-const programs = ['weft', 'cmake', 'mkdir', 'cp', 'mpicc.mpich', 'mpirun', 'mpirun.mpich', 'for rank in', 'srun',
+const programs = ['weft', 'cmake', 'mkdir', 'sed', 'mpicc.mpich', 'mpirun', 'mpirun.mpich', 'for rank in', 'srun',
   'ctest', 'find', './run', './test', 'bench/', 'scripts/', '(umask'];
 function isCommand(line) {
   const words = line.replace(/^([A-Z_]+=\S+ )+/, '');
