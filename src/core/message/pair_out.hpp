@@ -193,7 +193,8 @@ class PairOut {
     }
 
     FlowKey key;
-    Serial first = 0;  // of `kept`; those before are in the archive, or forgotten
+    Serial first = 0;     // of `kept`; those before are in the archive, or forgotten
+    Serial had_some = 0;  // the peer has none from here on; here since each message looks at it
     GrowingRing<Kept> kept;
     GrowingRing<Asked> asked;           // for messages that do not exist yet, by their serials
     std::uint64_t digest = 0;           // of all messages
@@ -202,7 +203,6 @@ class PairOut {
     Serial needed_until = 0;      // those before this are kept, though others are not any more
     Had had;                      // the peer has all before it, as it said in this connection
     GrowingRing<Had> had_behind;  // and these messages
-    Serial had_some = 0;          // none from here on
     Archive archive;
     bool in_use = false;  // FlowTable
   };
