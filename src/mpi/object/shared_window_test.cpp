@@ -78,6 +78,18 @@ class SharedWindows : public ::testing::Test {
     window.flush(rank);
   }
 
+  /// A word in part 1 that others look at meanwhile: with a put they would see anything.
+  static void tell(Window& window, std::size_t index, std::int64_t value) {
+    window.accumulate(place(1, index), one(value), Change::replace, Fold::sum);
+    window.flush(1);
+  }
+  static std::int64_t hear(Window& window, std::size_t index) {
+    std::int64_t nothing = 0, value = 0;
+    window.get_accumulate(place(1, index), one(nothing), one(value), Change::nothing, Fold::sum);
+    window.flush(1);
+    return value;
+  }
+
   Control control_{processes};
   std::array<std::array<std::int64_t, longs>, processes> parts_{};
 };
@@ -152,11 +164,11 @@ TEST_F(SharedWindows, readers_meet_while_a_writer_waits) {
     for (std::int64_t round = 1; round <= 3; ++round) {
       const std::size_t first = 0, asks = 1, second = 2, writes = 3;  // places in part 1
       const auto wait_for = [&](std::size_t index) {
-        while (get(window, 1, index) < round) std::this_thread::yield();
+        while (hear(window, index) < round) std::this_thread::yield();
       };
       if (rank == 0) {
         window.lock(0, false);
-        put(window, 1, first, round);
+        tell(window, first, round);
         wait_for(second);
         EXPECT_EQ(get(window, 0, 0), round - 1);
         window.unlock(0);
@@ -164,15 +176,15 @@ TEST_F(SharedWindows, readers_meet_while_a_writer_waits) {
         wait_for(asks);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         window.lock(0, false);
-        put(window, 1, second, round);
+        tell(window, second, round);
         window.unlock(0);
       } else if (rank == 2) {
         wait_for(first);
-        put(window, 1, asks, round);
+        tell(window, asks, round);
         window.lock(0, true);
         put(window, 0, 0, round);
         window.unlock(0);
-        put(window, 1, writes, round);
+        tell(window, writes, round);
       }
       wait_for(writes);
     }
@@ -187,18 +199,18 @@ TEST_F(SharedWindows, a_reader_that_stays_lets_any_number_of_others_go_before_a_
     const std::size_t held = 0, done = 1;  // places in part 1
     if (rank == 0) {
       window.lock(0, false);
-      put(window, 1, held, 1);
-      while (get(window, 1, done) < epochs) std::this_thread::yield();
+      tell(window, held, 1);
+      while (hear(window, done) < epochs) std::this_thread::yield();
       window.unlock(0);
     } else if (rank < 3) {
-      while (get(window, 1, held) == 0) std::this_thread::yield();
+      while (hear(window, held) == 0) std::this_thread::yield();
     }
     if (rank == 1) {
       for (std::int64_t i = 1; i <= epochs; ++i) {
         window.lock(0, false);
         EXPECT_EQ(get(window, 0, 0), 0);
         window.unlock(0);
-        put(window, 1, done, i);
+        tell(window, done, i);
       }
     } else if (rank == 2) {
       window.lock(0, true);
@@ -214,11 +226,11 @@ TEST_F(SharedWindows, a_writer_gets_the_lock_that_readers_hand_on) {
   run([&](Window& window, std::uint32_t rank) {
     if (rank == 0) {
       window.lock(0, true);
-      put(window, 1, 0, 1);
+      tell(window, 0, 1);
       window.unlock(0);
       return;
     }
-    while (get(window, 1, 0) == 0) {
+    while (hear(window, 0) == 0) {
       window.lock(0, false);
       std::this_thread::sleep_for(std::chrono::milliseconds(10 * rank));
       window.unlock(0);

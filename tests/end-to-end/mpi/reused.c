@@ -68,8 +68,7 @@ int main(int argc, char** argv) {
   run(sums);
   run(kept);
   /* Beside other programs messages wait longer for each other, which may take memory at any time,
-     but not each time. What is left of each collective does: 64 bytes of 32,000 are 256 KiB a part.
-   */
+     but not each time. What is left of each collective does: of 64 bytes 256 KiB in each part. */
   long least = resident_kib() - resident[parts - 1];
   for (int part = 2; part < parts; ++part) {
     const long more = resident[part] - resident[part - 1];
