@@ -273,11 +273,7 @@ class Launcher final : private HostListener {
     const auto line = ending_ ? std::nullopt : all_anew_.go_over(*lives_);
     if (!line) return;
     say_(*line);
-    std::string may_ask;
-    for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
-      if (ranks_[i].incarnation > Incarnation(1)) may_ask += fmt::format("{} ", i);
-    }
-    tell_all(launch_message::keep_nothing, may_ask);
+    tell_all(launch_message::keep_nothing, directory_.later_lives());
   }
 
   // ---- processes that are started while the job runs

@@ -159,9 +159,11 @@ Result<void> JobLink::take_levels(const std::string& text) {
 
 void JobLink::keep_nothing(const std::string& text) {
   std::istringstream words(text);
-  std::set<NodeId> may_ask;
-  for (std::uint32_t rank = 0; words >> rank;) may_ask.insert(NodeId(rank));
-  if (on_keep_nothing_) on_keep_nothing_(may_ask);
+  std::map<NodeId, Incarnation> later_lives;
+  for (std::uint32_t rank = 0, life = 0; words >> rank >> life;) {
+    later_lives.emplace(rank, life);
+  }
+  if (on_keep_nothing_) on_keep_nothing_(later_lives);
 }
 
 void JobLink::miss(Instant now, NodeId peer) {

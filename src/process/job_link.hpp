@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,8 +50,8 @@ inline constexpr char progress = 'w';   ///< process → launcher: JobProgress
 inline constexpr char cannot_keep = 'u';  ///< process → launcher: why it cannot go on keeping what
                                           ///< it sends for later lives of others
 inline constexpr char keep_nothing = 'U';  ///< launcher → process: all ranks are started anew when
-                                           ///< one dies, from now on; "RANK " for each of which a
-                                           ///< later life has begun
+                                           ///< one dies, from now on; "RANK INCARNATION " for
+                                           ///< each of which a later life has begun
 inline constexpr char levels =
     'l';  ///< launcher → process: levels of all processes, to_text(Levels)
 inline constexpr char question = 'k';  ///< process → launcher: LauncherQuestion, one at a time
@@ -146,9 +145,9 @@ class JobLink final : public NewsSource {
     processes_ = processes;
     on_levels_ = std::move(on_levels);
   }
-  /// Called once, when nothing need be kept any more, with the processes of which later lives may
-  /// still ask for what was kept.
-  using OnKeepNothing = std::function<void(const std::set<NodeId>&)>;
+  /// Called once, when nothing need be kept any more, with the newest lives of the processes that
+  /// are not in their first: they may still ask for what was kept.
+  using OnKeepNothing = std::function<void(const std::map<NodeId, Incarnation>&)>;
   void on_keep_nothing(OnKeepNothing on_keep_nothing) {
     on_keep_nothing_ = std::move(on_keep_nothing);
   }

@@ -460,8 +460,11 @@ void JobProcess::watch_keeping() {
         link_->post(launch_message::cannot_keep, static_cast<char>(kind) + why);
       });
   messenger_->watch_keeping(*keeping_);
-  link_->on_keep_nothing([this](const std::set<NodeId>& may_ask) {
-    messenger_->stop_keeping([&](NodeId peer) { return may_ask.contains(peer); });
+  link_->on_keep_nothing([this](const std::map<NodeId, Incarnation>& later_lives) {
+    messenger_->stop_keeping([&](NodeId peer) {
+      const auto life = later_lives.find(peer);
+      return life != later_lives.end() ? life->second : Incarnation(1);
+    });
     copy_while_it_repeats();
   });
 }

@@ -88,8 +88,8 @@ Operation Messenger::keep_and_send(NodeId to, const message::FlowKey& flow,
   return operation;
 }
 
-void Messenger::stop_keeping(const std::function<bool(NodeId)>& may_ask) {
-  machine_.stop_keeping(may_ask);
+void Messenger::stop_keeping(const std::function<Incarnation(NodeId)>& newest_life) {
+  machine_.stop_keeping(newest_life);
   keeps_ = false;
   keeping_ = nullptr;
 }

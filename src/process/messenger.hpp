@@ -158,7 +158,7 @@ class Messenger final : private MessageHistory {
   /// in an earlier life, which kept it.
   void copy_while(std::function<bool()> repeats) { repeats_ = std::move(repeats); }
   /// See MessageMachine::stop_keeping.
-  void stop_keeping(const std::function<bool(NodeId)>& may_ask);
+  void stop_keeping(const std::function<Incarnation(NodeId)>& newest_life);
   message::MessageMachine& machine() { return machine_; }
   MessageHistory* history() { return is_stored_ ? this : nullptr; }
   Waiter& waiter() { return waiter_; }

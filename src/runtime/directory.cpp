@@ -17,4 +17,12 @@ std::string Directory::lines_of_others(std::uint32_t node) const {
   return lines;
 }
 
+std::string Directory::later_lives() const {
+  std::string lives;
+  for (std::uint32_t i = 0; i < lives_.size(); ++i) {
+    if (lives_[i].incarnation > 1) lives += fmt::format("{} {} ", i, lives_[i].incarnation);
+  }
+  return lives;
+}
+
 }  // namespace weft

@@ -37,6 +37,9 @@ class Directory {
   /// A line for each that is known, but `node`.
   std::string lines_of_others(std::uint32_t node) const;
 
+  /// "NODE INCARNATION " for each that is not in its first life.
+  std::string later_lives() const;
+
   /// Tells a life whose address became known of all others, and them of it: calls
   /// `tell(node, lines)`.
   template <class Tell>

@@ -20,6 +20,12 @@ TEST(directory, tells_a_new_life_of_all_others_and_them_of_it) {
   EXPECT_EQ(told, (std::map<std::uint32_t, std::string>{{0, "1 2 c\n"}, {1, "0 1 a\n"}}));
 }
 
+TEST(directory, names_those_that_are_not_in_their_first_life) {
+  Directory directory(4);
+  for (const std::uint32_t node : {0, 1, 2, 3, 1, 3, 3}) directory.begin(node);
+  EXPECT_EQ(directory.later_lives(), "1 2 3 3 ");
+}
+
 TEST(directory, knows_nothing_of_where_a_life_that_ended_was) {
   Directory directory(2);
   directory.begin(0);

@@ -36,6 +36,7 @@ void PairIn::tell_what_came(Flow& flow) {
 }
 
 void PairOut::on_have(const Frame& frame) {
+  if (!hears_had_) return;
   Flow& of = flow(frame.flow);
   const Had have{.serial = frame.serial, .digest = frame.digest};
   if (frame.kind == FrameKind::had) return on_had(of, have);
@@ -72,7 +73,7 @@ void PairOut::note_had(Flow& flow, Serial serial) {
   arrived({&flow, serial});
 }
 
-/// Another life of the peer may have less. So may those to which it is said that no life asks.
+/// Another life of the peer may have less.
 void PairOut::forget_had() {
   flows_.for_each_active([](Flow& flow) {
     flow.had = {};

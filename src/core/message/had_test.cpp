@@ -124,17 +124,43 @@ TEST_F(Had, counts_in_its_connection_only) {
   disconnect();
   send();
   EXPECT_EQ(machine_.queued_to(peer), 1U);
-  machine_.stop_keeping([](NodeId) { return true; });
+  machine_.stop_keeping([](NodeId) { return Incarnation(2); });
   connect(2, 1 << 20);
   hear({.kind = FrameKind::get, .flow = flow, .serial = 0});
   EXPECT_EQ(sent(), std::vector<Serial>{0});
+}
+
+TEST_F(Had, counts_also_when_nothing_is_kept_any_more) {
+  connect(1, 0);
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 3});
+  send();
+  machine_.stop_keeping([](NodeId) { return Incarnation(1); });
+  for (int i = 0; i < 2; ++i) send();
+  EXPECT_EQ(machine_.queued_to(peer), 0U);
+  send();
+  EXPECT_EQ(machine_.queued_to(peer), 1U);
+}
+
+TEST_F(Had, counts_no_more_when_another_life_than_the_one_that_had_it_has_begun) {
+  connect(1, 0);
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 1});
+  machine_.stop_keeping([](NodeId) { return Incarnation(2); });
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 2});
+  for (int i = 0; i < 2; ++i) send();
+  EXPECT_EQ(machine_.queued_to(peer), 2U);
+  disconnect();
+  connect(2, 1 << 20);
+  for (Serial serial = 0; serial < 2; ++serial) {
+    hear({.kind = FrameKind::get, .flow = flow, .serial = serial});
+  }
+  EXPECT_EQ(sent(), (std::vector<Serial>{0, 1}));
 }
 
 TEST_F(Had, is_not_compared_with_what_is_not_kept) {
   connect(1, 1 << 20);
   send();
   hear({.kind = FrameKind::had, .flow = flow, .serial = 3, .digest = 7});
-  machine_.stop_keeping([](NodeId) { return false; });
+  machine_.stop_keeping([](NodeId) { return Incarnation(1); });
   hear({.kind = FrameKind::had, .flow = flow, .serial = 3, .digest = 7});
   for (int i = 0; i < 2; ++i) send();
   EXPECT_FALSE(machine_.divergence());
@@ -191,6 +217,31 @@ TEST_F(Tells, what_nobody_has_received_and_what_is_behind_a_gap) {
   disconnect();
   connect(2, 1 << 20);
   EXPECT_EQ(told(FrameKind::have), (Told{{3, 0}, {5, 10}}));
+}
+
+TEST_F(Tells, nothing_of_announcements_but_grants_the_credit_for_them_once_more) {
+  const auto granted = [&] { return leave(FrameKind::hello).at(0).granted; };
+  const auto announce = [&](Serial serial) {
+    hear({.kind = FrameKind::announce, .flow = flow, .serial = serial, .size = 100'000});
+  };
+  connect(1, 1 << 20);
+  const std::uint64_t all = granted();
+  for (Serial serial = 0; serial < 3; ++serial) announce(serial);
+  disconnect();
+  connect(2, 1 << 20);
+  EXPECT_EQ(granted(), all);
+  for (int i = 0; i < 2; ++i) announce(0);
+  disconnect();
+  connect(3, 1 << 20);
+  EXPECT_EQ(granted(), all);
+  announce(0);
+  std::vector<std::byte> into(100'000);
+  machine_.receive(peer, flow, into);
+  EXPECT_EQ(told(FrameKind::get), (Told{{0, 0}}));
+  disconnect();
+  connect(4, 1 << 20);
+  EXPECT_EQ(granted(), all);
+  EXPECT_EQ(told(FrameKind::had), Told{});
 }
 
 TEST_F(Tells, what_came_behind_receives_that_wait) {

@@ -171,8 +171,9 @@ void Job::kill(std::uint32_t i) {
   p.active.clear();
 }
 
-void Job::stop_keeping(std::uint32_t i, const std::set<std::uint32_t>& may_ask) {
-  processes_[i]->machine->stop_keeping([&](NodeId peer) { return may_ask.contains(peer.value()); });
+void Job::stop_keeping(std::uint32_t i, std::span<const std::uint32_t> newest_lives) {
+  processes_[i]->machine->stop_keeping(
+      [&](NodeId peer) { return Incarnation(newest_lives[peer.value()]); });
 }
 
 void Job::break_connection(std::uint32_t a, std::uint32_t b) {
@@ -180,6 +181,9 @@ void Job::break_connection(std::uint32_t a, std::uint32_t b) {
 }
 void Job::pause(std::uint32_t i, bool paused) {
   processes_[i]->paused = paused;
+}
+std::uint32_t Job::life(std::uint32_t i) const {
+  return processes_[i]->life;
 }
 bool Job::alive(std::uint32_t i) const {
   return processes_[i]->machine != nullptr;

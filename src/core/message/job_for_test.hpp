@@ -7,7 +7,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
-#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,13 +63,15 @@ class Job {
   void restart(std::uint32_t process);
   /// Lives that begin from now on keep no messages.
   void keep_nothing_from_now() { options_.retain = false; }
-  /// It keeps none any more. `may_ask`: later lives of these processes have begun, or will.
-  void stop_keeping(std::uint32_t process, const std::set<std::uint32_t>& may_ask);
+  /// It keeps none any more. `newest_lives`: of all processes.
+  void stop_keeping(std::uint32_t process, std::span<const std::uint32_t> newest_lives);
   void break_connection(std::uint32_t a, std::uint32_t b);
   /// A paused process does nothing.
   void pause(std::uint32_t process, bool paused);
 
   bool alive(std::uint32_t process) const;
+  /// Of a process, that lives or has died; the first is 1.
+  std::uint32_t life(std::uint32_t process) const;
   bool any_left() const;
   bool decided() const;
   MessageMachine& machine(std::uint32_t process);

@@ -289,9 +289,11 @@ void MessageMachine::set_levels(std::span<const std::optional<std::uint8_t>> of_
   }
 }
 
-void MessageMachine::stop_keeping(const std::function<bool(NodeId)>& may_ask) {
+void MessageMachine::stop_keeping(const std::function<Incarnation(NodeId)>& newest_life) {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].pair != nullptr) peers_[i].pair->out.stop_keeping(may_ask(NodeId(i)));
+    if (peers_[i].pair == nullptr) continue;
+    const Incarnation newest = newest_life(NodeId(i));
+    peers_[i].pair->out.stop_keeping(newest > Incarnation(1), peers_[i].incarnation >= newest);
   }
   options_.retain = false;
   if (waits_for_room()) use_room();

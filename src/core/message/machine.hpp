@@ -121,9 +121,10 @@ class MessageMachine {
   /// of its own. Operations handed to the fabric later use the level that JobLevels gives.
   void set_levels(std::span<const std::optional<std::uint8_t>> of_processes);
   /// With MessageOptions::retain: messages are not kept any more, since whenever a process dies all
-  /// are started anew from now on. Those that were kept are dropped, except the ones for peers of
-  /// which `may_ask` is true: a later life of them has begun, and may not have asked for all yet.
-  void stop_keeping(const std::function<bool(NodeId)>& may_ask);
+  /// are started anew from now on. `newest_life`: of each peer, whether this process has met it or
+  /// not. Messages that were kept are dropped, except those for later lives, which may not have
+  /// asked for all yet.
+  void stop_keeping(const std::function<Incarnation(NodeId)>& newest_life);
   /// Returns how many peers were looked at for deadlines so far.
   std::uint64_t deadline_looks() const { return deadline_looks_; }
   /// And how many messages, to find those that came or are wanted.

@@ -25,6 +25,16 @@ class Taken final : public Sink {
   volatile std::uint8_t sum_ = 0;
 };
 
+/// The fabric takes what is queued, and carries out the writes.
+void leave(MessageMachine& machine, TransmitQueue& out) {
+  for (const TxOp& op : out.tx.view()) {
+    if (op.kind != OpKind::write) continue;
+    machine.on_completion(
+        Instant(), {.kind = CompletionKind::written, .peer = op.peer, .context = op.context}, out);
+  }
+  out.posted(out.tx.size());
+}
+
 void run(std::span<const std::byte> input, bool retain) {
   constexpr std::uint32_t nodes = 3;
   MessageMachine machine({.self = NodeId(0),
@@ -49,13 +59,19 @@ void run(std::span<const std::byte> input, bool retain) {
     if (what == 0xe0 && !std::exchange(listens, true)) {
       machine.listen(peer, {.generation = Generation(2)}, taken);
     }
+    if (what == 0xe2 && length % 8 == 0) {
+      machine.stop_keeping([&](NodeId) { return Incarnation(1 + length / 8 % 3); });
+    }
     if (what == 0xe1 && out.tx.empty()) {
       (void)machine.send_at_once(peer, flow, {}, std::span(sent).first(length % 64),
                                  [&](auto) { return length % 2 == 0; });
     }
     switch (what % 6) {
       case 0:
-        machine.on_completion(Instant(), {.kind = CompletionKind::peer_up, .peer = peer}, out);
+        machine.on_completion(
+            Instant(),
+            {.kind = CompletionKind::peer_up, .peer = peer, .incarnation = Incarnation(length % 4)},
+            out);
         break;
       case 1:
         machine.on_completion(Instant(), {.kind = CompletionKind::peer_down, .peer = peer}, out);
@@ -71,13 +87,7 @@ void run(std::span<const std::byte> input, bool retain) {
         break;
     }
     machine.pump(out);
-    for (const TxOp& op : out.tx.view()) {
-      if (op.kind != OpKind::write) continue;
-      machine.on_completion(
-          Instant(), {.kind = CompletionKind::written, .peer = op.peer, .context = op.context},
-          out);
-    }
-    out.posted(out.tx.size());
+    leave(machine, out);
     if (machine.inbox_bytes() > ByteCount::kib(64)) std::abort();
   }
 }

@@ -54,9 +54,9 @@ std::size_t PairIn::place_of_early(Flow& flow, Serial serial) {
   return from;
 }
 
-bool PairIn::has_early(Flow& flow, Serial serial) {
+PairIn::Early* PairIn::find_early(Flow& flow, Serial serial) {
   const std::size_t at = place_of_early(flow, serial);
-  return at < flow.early.size() && flow.early[at].serial == serial;
+  return at < flow.early.size() && flow.early[at].serial == serial ? &flow.early[at] : nullptr;
 }
 
 PairIn::Early& PairIn::insert_early(Flow& flow, Serial serial) {
@@ -161,8 +161,18 @@ std::uint64_t PairIn::begin(Incarnation life) {
     });
   }
   spent_ = freed_ = received_ = received_told_ = 0;
+  free_announced();
   base_ = granted_ = window_ > held_ ? window_ - held_ : 0;
   return base_;
+}
+
+/// A new connection announces them again, for which the peer needs the same credit once more.
+void PairIn::free_announced() {
+  flows_.for_each_active([&](Flow& flow) {
+    for (std::size_t i = 0; i < flow.early.size(); ++i) {
+      if (flow.early[i].is_announced) held_ -= std::exchange(flow.early[i].credit, 0);
+    }
+  });
 }
 
 void PairIn::connected(bool pull) {
@@ -337,7 +347,7 @@ bool PairIn::on_eager(const EagerFrame& frame) {
     come(*posted);
     fill(from, *posted, frame.body);
     if (from.sink != nullptr && !from.early.empty()) pour_early(from);
-  } else if (frame.serial < from.next || has_early(from, frame.serial)) {
+  } else if (frame.serial < from.next || find_early(from, frame.serial) != nullptr) {
     freed_ += cost;  // it came before
   } else {
     Body body;
@@ -371,8 +381,10 @@ bool PairIn::on_announce(const Frame& frame) {
   } else if (frame.serial < from.next) {
     freed_ += cost;
     pending_acks_.push_back({&from, frame.serial});
-  } else if (has_early(from, frame.serial)) {
-    freed_ += cost;
+  } else if (Early* const early = find_early(from, frame.serial)) {
+    const bool was_freed = early->is_announced && early->credit == 0;
+    if (was_freed) early->credit = cost;
+    (was_freed ? held_ : freed_) += cost;
   } else {
     Early& announced = insert_early(from, frame.serial);
     announced.is_announced = true;

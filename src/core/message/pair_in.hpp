@@ -130,7 +130,7 @@ class PairIn {
   /// A message that came, or was announced, before it was wanted.
   struct Early {
     Serial serial = 0;
-    std::uint64_t credit = 0;  // to give back when it is taken
+    std::uint64_t credit = 0;  // to give back; 0: announced on an earlier connection
     Body body;
     bool is_announced = false;
   };
@@ -219,7 +219,8 @@ class PairIn {
   void rest_idle_flows();
   Posted* find_posted(Flow& flow, Serial serial);
   std::size_t place_of_early(Flow& flow, Serial serial);
-  bool has_early(Flow& flow, Serial serial);
+  Early* find_early(Flow& flow, Serial serial);
+  void free_announced();
   Early& insert_early(Flow& flow, Serial serial);
   void take_early(Flow& flow, Serial serial, Posted& posted);
   Serial pushed_from(Flow& flow);

@@ -123,6 +123,7 @@ void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
   ++connection_;
   named_ = nullptr;
   up_ = !diverged_;
+  hears_had_ = true;
   granted_ = granted;
   window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
                          : options_.fabric.write_window);

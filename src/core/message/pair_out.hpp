@@ -104,9 +104,10 @@ class PairOut {
   /// Returns whether there is anything to send, if there is credit for it.
   bool has_work() const { return !answers_.empty() || !writing_.empty() || !pushes_.empty(); }
   /// No later life of any peer will ask for what is sent from now on: those that arrive are
-  /// dropped. `may_ask`: a later life of this one may still ask for what was sent before. To be
-  /// called before MessageOptions::retain is taken back.
-  void stop_keeping(bool may_ask);
+  /// dropped. `may_ask`: a later life of this one may still ask for what was sent before.
+  /// `is_to_newest`: the connection is to the peer's last life; what another one has does not
+  /// count. To be called before MessageOptions::retain is taken back.
+  void stop_keeping(bool may_ask, bool is_to_newest);
   /// Adds the kept messages and the places of flows. They refer to memory of this object.
   void store(StoredPair& into);
   /// Goes on as if this process had sent all that. Errors: it has sent something already; there is
@@ -391,6 +392,7 @@ class PairOut {
   bool up_ = false;
   bool is_lossless_ = false;  // the connection
   bool keeps_ = true;         // copies of messages that left
+  bool hears_had_ = true;     // what the peer has; false: another life of it has begun
   std::uint64_t let_go_ = 0;  // up to this frame of the connection, messages may have no copy
   bool has_unkept_ = false;   // messages without a copy were on a connection when it ended
   bool has_lost_ = false;

@@ -7,9 +7,10 @@
 
 namespace weft::message {
 
-void PairOut::stop_keeping(bool may_ask) {
+void PairOut::stop_keeping(bool may_ask, bool is_to_newest) {
   settle(0);
-  forget_had();
+  hears_had_ = is_to_newest;
+  if (!is_to_newest) forget_had();
   flows_.for_each_active([&](Flow& flow) {
     if (may_ask) {
       flow.needed_until = flow.next();

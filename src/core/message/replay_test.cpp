@@ -3,6 +3,7 @@
 // without faults.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -120,7 +121,7 @@ class Switching {
     job_.step();
     for (std::uint32_t p = 0; p < returns_.size(); ++p) {
       if (returns_[p] == now && !is_switched()) start(p);
-      if (stops_[p] == now && job_.alive(p)) job_.stop_keeping(p, may_ask_);
+      if (stops_[p] == now && job_.alive(p)) job_.stop_keeping(p, newest_lives_);
     }
     if (now == at_) become_switched(now);
     // It may have been told of the switch before it hears of a death.
@@ -140,7 +141,6 @@ class Switching {
   bool is_switched() const { return switched_; }
   void start(std::uint32_t p) {
     returns_[p] = -1;
-    had_life_.insert(p);
     job_.restart(p);
   }
   void kill(std::uint32_t p, int now) {
@@ -156,23 +156,20 @@ class Switching {
   }
   void become_switched(int now) {
     switched_ = true;
-    may_ask_ = had_life_;
     for (std::uint32_t p = 0; p < returns_.size(); ++p) {
       if (job_.alive(p)) {
         stops_[p] = now + 1 + static_cast<int>(rng_.below(30));
       } else if (p == last_dead_ && now - died_at_ < 5) {
         falls_at_ = now + 1 + static_cast<int>(rng_.below(20));  // it has not heard of this one yet
-      } else {
-        may_ask_.insert(p);
       }
     }
-    if (falls_at_ >= 0) return;
     // Those whose deaths it knows of come back alone.
-    for (std::uint32_t p = 0; p < returns_.size(); ++p) {
+    for (std::uint32_t p = 0; p < returns_.size() && falls_at_ < 0; ++p) {
       if (job_.alive(p)) continue;
       job_.keep_nothing_from_now();
       start(p);
     }
+    for (std::uint32_t p = 0; p < returns_.size(); ++p) newest_lives_.push_back(job_.life(p));
   }
   void kill_all() {
     falls_at_ = -1;
@@ -188,7 +185,7 @@ class Switching {
   int at_;
   std::vector<int> returns_;  // by process, when it is started anew
   std::vector<int> stops_;    // when it hears that it keeps nothing any more
-  std::set<std::uint32_t> had_life_, may_ask_;
+  std::vector<std::uint32_t> newest_lives_;
   std::uint32_t last_dead_ = 0;
   int died_at_ = -100;
   int falls_at_ = -1;  // when all are ended
@@ -232,7 +229,7 @@ TEST(replay, a_message_that_waits_for_room_waits_no_longer_than_messages_are_kep
             {{send, send}, {receive, receive}});
     ASSERT_FALSE(job.run(200)) << "there is room for one message";
     EXPECT_TRUE(job.machine(0).waits_for_room());
-    job.stop_keeping(0, may_ask ? std::set<std::uint32_t>{1} : std::set<std::uint32_t>{});
+    job.stop_keeping(0, std::array<std::uint32_t, 2>{1, may_ask ? 2U : 1U});
     EXPECT_FALSE(job.machine(0).waits_for_room());
     EXPECT_TRUE(job.run(200)) << job.trouble();
   }
@@ -258,7 +255,7 @@ TEST(replay, a_message_for_which_there_is_no_memory_waits_no_longer_than_message
   Job job({.processes = 2, .retain = true, .outbox = {.memory = &memory}},
           {{send, send, send}, {receive, receive, receive}});
   ASSERT_FALSE(job.run(20'000)) << "there is memory for one message";
-  job.stop_keeping(0, {1});
+  job.stop_keeping(0, std::array<std::uint32_t, 2>{1, 2});
   EXPECT_FALSE(job.machine(0).waits_for_room());
   EXPECT_TRUE(job.run(20'000)) << job.trouble();
   EXPECT_EQ(job.trouble(), "");

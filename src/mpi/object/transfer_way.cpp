@@ -11,11 +11,14 @@ void Transfer::note_collective_send(const Group& group, std::uint32_t to) {
 }
 
 void Transfer::wait_for_way(const Group& group) {
-  for (std::size_t i = 0; i < behind_many_.size(); ++i) {
-    const BehindMany sent = behind_many_[i];  // others may add theirs meanwhile
-    if (sent.group == &group) make_way(sent.to, sent.message);
-  }
-  std::erase_if(behind_many_, [&](const BehindMany& sent) { return sent.group == &group; });
+  if (behind_many_.empty()) return;
+  // Other threads may add and take theirs meanwhile.
+  std::vector<BehindMany> own;
+  std::erase_if(behind_many_, [&](const BehindMany& sent) {
+    if (sent.group == &group) own.push_back(sent);
+    return sent.group == &group;
+  });
+  for (const BehindMany& sent : own) make_way(sent.to, sent.message);
 }
 
 /// A short message that finds no room is copied, and its send is over. A process that only sends
