@@ -20,9 +20,12 @@ using testing::Taken;
 class Had : public OneMachine {
  protected:
   Had() : OneMachine(true) {}
-  void connect(std::uint32_t life, std::uint64_t granted, bool pulls = false) {
-    const Completion up{
-        .kind = CompletionKind::peer_up, .peer = peer, .incarnation = Incarnation(life)};
+  void connect(std::uint32_t life, std::uint64_t granted, bool pulls = false,
+               bool lossless = false) {
+    const Completion up{.kind = CompletionKind::peer_up,
+                        .peer = peer,
+                        .incarnation = Incarnation(life),
+                        .is_lossless = lossless};
     machine_.on_completion(Instant(), up, out_);
     hear({.kind = FrameKind::hello,
           .pulls = pulls,
@@ -154,6 +157,20 @@ TEST_F(Had, counts_no_more_when_another_life_than_the_one_that_had_it_has_begun)
     hear({.kind = FrameKind::get, .flow = flow, .serial = serial});
   }
   EXPECT_EQ(sent(), (std::vector<Serial>{0, 1}));
+}
+
+TEST_F(Had, counts_not_where_a_life_says_hello_of_which_there_is_a_later_one) {
+  machine_.stop_keeping([](NodeId) { return Incarnation(2); });
+  connect(1, 0, false, true);
+  hear({.kind = FrameKind::had, .flow = flow, .serial = 1});
+  send();
+  EXPECT_EQ(machine_.queued_to(peer), 1U);
+  hear({.kind = FrameKind::credit, .granted = 1 << 20});
+  EXPECT_EQ(sent(), std::vector<Serial>{0});
+  disconnect();
+  connect(2, 1 << 20);
+  hear({.kind = FrameKind::get, .flow = flow, .serial = 0});
+  EXPECT_EQ(sent(), std::vector<Serial>{0}) << "it was kept";
 }
 
 TEST_F(Had, is_not_compared_with_what_is_not_kept) {

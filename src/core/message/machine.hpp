@@ -243,6 +243,7 @@ class MessageMachine {
   struct Peer {
     std::unique_ptr<Pair> pair;
     Incarnation incarnation{};
+    Incarnation newest{};  // there is that life of it, which may be another one than `incarnation`
     Instant down_since{};
     bool up = false;
     bool has_been_up = false;

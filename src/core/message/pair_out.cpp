@@ -115,20 +115,20 @@ Serial PairOut::skip(const FlowKey& key) {
   return to.first++;
 }
 
-void PairOut::connected(std::uint64_t granted, bool pull, bool lossless) {
+void PairOut::connected(const Connection& connection) {
   // A later connection may be asked for messages that were on an earlier one.
-  is_lossless_ = lossless;
-  keeps_ = options_.retain || !lossless || connection_ > 0;
-  has_lost_ = has_lost_ || (has_unkept_ && !pull);
+  is_lossless_ = connection.is_lossless;
+  hears_had_ = connection.is_to_newest;
+  keeps_ = options_.retain || !is_lossless_ || connection_ > 0 || !connection.is_to_newest;
+  has_lost_ = has_lost_ || (has_unkept_ && !connection.pull);
   ++connection_;
   named_ = nullptr;
   up_ = !diverged_;
-  hears_had_ = true;
-  granted_ = granted;
-  window_.begin(lossless ? std::numeric_limits<std::uint64_t>::max()
-                         : options_.fabric.write_window);
+  granted_ = connection.granted;
+  window_.begin(is_lossless_ ? std::numeric_limits<std::uint64_t>::max()
+                             : options_.fabric.write_window);
   spent_ = heard_ = settled_ = let_go_ = 0;
-  push_again(!pull);
+  push_again(!connection.pull);
 }
 
 /// Queues messages not known to have arrived; `all`: not only those that no connection has seen

@@ -84,10 +84,15 @@ class PairOut {
   /// Returns the serial of the flow's next message, which does not go through this object.
   Serial skip(const FlowKey& key);
 
-  /// A connection is there and the peer has said hello, which granted it credit for `granted`
-  /// bytes. Messages that may not have arrived are sent again; with `pull` only when asked for.
-  /// `lossless`: as Completion::is_lossless.
-  void connected(std::uint64_t granted, bool pull, bool lossless);
+  struct Connection {
+    std::uint64_t granted = 0;  ///< bytes of credit, by the peer's hello
+    bool pull = false;          ///< messages that may not have arrived are sent when asked for
+    bool is_lossless = false;   ///< Completion::is_lossless
+    bool is_to_newest = true;   ///< no life of the peer is known that came later
+  };
+  /// A connection is there and the peer has said hello. Messages that may not have arrived are sent
+  /// again.
+  void connected(const Connection& connection);
   void disconnected();
 
   /// False: the peer sent something impossible.

@@ -22,7 +22,7 @@ class Sender {
                  .fabric = {.max_message = 4096, .max_write = 1000, .write_window = window},
                  .eager_limit = 100},
         pair_(options_, NodeId(1), bodies_, operations_) {
-    pair_.connected(1 << 20, false, lossless);
+    pair_.connected({.granted = 1 << 20, .is_lossless = lossless});
   }
   void send(const FlowKey& flow, std::size_t size) {
     pair_.send(flow, std::span(memory_).first(size));

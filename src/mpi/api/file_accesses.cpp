@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/api/collective_io.hpp"
+#include "mpi/api/counted.hpp"
 #include "mpi/api/file_changes.hpp"
 
 namespace weft::mpi {
