@@ -40,7 +40,7 @@ namespace weft::mpi {
   Board* const board = transfer.find_board(group);
   if (board == nullptr) return false;
   transfer.meet_on_board(group, {input, request.bytes});
-  if (transfer.failure() || is_barrier || request.bytes == 0) return true;
+  if (transfer.failure() || output == nullptr || request.bytes == 0) return true;
   const std::byte* const result = fold_on(*board, request.bytes, request.may_regroup, fold);
   copy_bytes(output, result, request.bytes);
   return true;
