@@ -267,7 +267,7 @@ TEST_F(verbs, what_the_adapter_refuses_pays_its_link_once_and_leaves_no_stamp) {
 }
 
 TEST_F(verbs, a_program_that_sleeps_until_it_is_notified_gets_what_is_held) {
-  block_->knobs.latency = kLatency;
+  block_->knobs.latency = 1'000 * kLatency;
   ASSERT_EQ(post(IBV_WR_SEND, 7), 0);
   EXPECT_EQ(poll(1), Ids{});
   // The adapter will not notify again of a completion that it has shown.
