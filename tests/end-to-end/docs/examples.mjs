@@ -15,7 +15,6 @@ export const skips = [
   { like: /my_analysis|my_monitor|shm:demo/, why: 'a program of the reader; tests/end-to-end/shm has some' },
   { like: /another-program|\.\/my/, why: 'a program of the reader' },
   { like: /\| jq\b|xdg-open/, why: 'needs programs that weft does not' },
-  { like: /^cmake -S examples|cpack$/, why: 'takes minutes; tests/end-to-end/install does both' },
   { like: /\.msa\b/, why: 'needs an archive of microslices; archive_test has some' },
   { like: /WEFT_FABRIC=mpi/, why: 'needs an MPI; fabric_mpi_test has two' },
   { like: /^(tcpdump|ibdump)\b/, why: 'needs an RDMA adapter, and root' },
